@@ -18,7 +18,7 @@ MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_m
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit audit-pages page-pictures release bench clean
+.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit audit-packages audit-pages page-pictures release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -76,8 +76,11 @@ mcp-session: .venv/.dev
 docs-site: .venv/.dev
 	$(BIN)/python scripts/build_site.py
 
-# make audit: look up known vulnerabilities of all dependencies (needs the internet; exit status 2: not all were checked)
-audit: .venv/.dev
+# make audit: both of the following, before a release
+audit: audit-pages audit-packages
+
+# make audit-packages: look up known vulnerabilities of all dependencies (needs the internet; exit status 2: not all were checked)
+audit-packages: .venv/.dev
 	$(BIN)/python scripts/audit.py $(UV)
 
 # make audit-pages: Lighthouse on every page of the demo (needs Chromium and the npm registry; about 20 minutes)

@@ -20,6 +20,7 @@ from statistics import median, quantiles
 
 from bench import paths, servers
 from bench.paths import Site
+from tests.support.system_packages import require_programs
 from tests.support.threads import join
 
 _PAUSE = 0.005  # seconds between two redirects
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3, help="of each phase (default: %(default)s)")
     parser.add_argument("--clients", type=int, default=32)
     options = parser.parse_args()
+    require_programs("wrk", "taskset")
     missed = 0
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)

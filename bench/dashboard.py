@@ -7,7 +7,6 @@ the number of pages over the limits.
 """
 
 import argparse
-import gzip
 import http.client
 import re
 import sys
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import brotli
 from playwright.sync_api import Page
 from sqlalchemy import Connection, insert
 
@@ -94,7 +94,7 @@ class BrowserSession:
         self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
 
     def get(self, path: str) -> tuple[int, float, bytes, int]:
-        """Return the status, milliseconds, the compressed body, and the bytes of head and body."""
+        """Return the status, milliseconds, the decoded body, and the bytes of head and body as sent."""
         headers = {**_HEADERS, "Host": f"{HOST}:{self.server.port}", "Cookie": f"waypost={self.cookie}"}
         started = time.perf_counter()
         self._connection.request("GET", path, headers=headers)
@@ -102,11 +102,11 @@ class BrowserSession:
         body = response.read()
         duration = (time.perf_counter() - started) * 1000
         head = sum(len(name) + len(value) + 4 for name, value in response.getheaders())
-        return response.status, duration, body, head + len(body)
+        decoded = brotli.decompress(body) if response.getheader("Content-Encoding") == "br" else body
+        return response.status, duration, decoded, head + len(body)
 
     def fetch_static_files(self, page: bytes) -> None:
         """Fetch each static file that the page refers to once, as a browser with a cache does."""
-        page = gzip.decompress(page) if page.startswith(b"\x1f\x8b") else page
         for path in re.findall(rb'(?:href|src)="(/dashboard/static/[^"]+)"', page):
             name = path.decode()
             if name not in self.cached:

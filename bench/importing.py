@@ -1,8 +1,8 @@
 """Imports of a million links, and of a dump with a million visits: `python -m bench.importing [--rows N]`.
 
 Runs `waypost import` on SQLite and PostgreSQL while another process creates a link every 50 ms. Then a dump of YOURLS
-is imported, and its first link visited. The exit status is the number of missed goals: 10 minutes and 300 MiB for the
-rows, and at most one second of waiting for the other writer.
+is imported, and its first link visited: anything but a redirect is an error. The exit status is the number of missed
+goals: 10 minutes and 300 MiB for the rows, and at most one second of waiting for the other writer.
 """
 
 import argparse
@@ -184,10 +184,13 @@ def _check(database: Database, options: argparse.Namespace) -> None:
 
 
 def _visit(folder: Path, settings: Mapping[str, str]) -> None:
+    """Start the service and visit the first link of the dump. Fail unless it redirects."""
     began = time.perf_counter()
     with waypost(folder, settings) as server:
         code = status(server, "", "GET", "/y0")
         print(f"  first redirect {time.perf_counter() - began:.1f} s after `waypost serve`: {code}")
+    if code != 302:
+        raise SystemExit(f"The first link answers {code} instead of 302.")
 
 
 if __name__ == "__main__":

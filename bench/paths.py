@@ -140,8 +140,10 @@ _ROWS = (
     PathRow("redirect, click limit", 0.8, lambda *_: ("GET", "/a-limit", None), 302),
     PathRow("splash page", 0.6, lambda *_: ("GET", "/a-splash", None)),
     PathRow("bio page", 0.5, lambda *_: ("GET", "/a-bio", None)),
-    PathRow("file of 1 kB", 1.5, lambda *_: ("GET", "/a-file", None)),
-    PathRow("limited file", 1.5, lambda *_: ("GET", "/a-limited", None)),
+    PathRow("page of a file", 1.5, lambda *_: ("GET", "/a-file", None)),
+    PathRow("page of a limited file", 1.5, lambda *_: ("GET", "/a-limited", None)),
+    PathRow("file of 1 kB", 1.5, lambda *_: ("GET", "/a-file?download=1", None)),
+    PathRow("limited file of 1 kB", 1.5, lambda *_: ("GET", "/a-limited?download=1", None)),
     PathRow("rotator of 10 links", 0.8, lambda *_: ("GET", "/r/a-rotator", None), 302),
     PathRow("unknown name", 0.4, lambda _, n: ("GET", f"/unknown-{n}", None), 404),
 )

@@ -1,4 +1,4 @@
-"""Look up the known vulnerabilities of all dependencies: `make audit`.
+"""Look up the known vulnerabilities of all dependencies: `make audit-packages`.
 
 usage: .venv/bin/python scripts/audit.py UV        (UV: the program uv)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,12 +23,30 @@ _SECONDS = 60
 _TARGET = "https://shop.juniper.example/"
 _PICTURE_LINK = 15
 """The link of the demo with the most visits."""
+WITHOUT_TOKEN = ("/dashboard/reset", "/dashboard/confirm")
+"""Pages of links in e-mails: 400 without the token of the e-mail."""
+_LOCKED = {"password": "a password"}
+_OLD_LINKS = """url,custom,title
+https://shop.juniper.example/clay,clay,Clay from the Alentejo
+https://shop.juniper.example/autumn,autumn,A link with an alias in use
+https://,broken,A link without a host
+"""
 SIGNED_OUT = ("/dashboard/signin", "/dashboard/forgot", "/dashboard/offline")
 PUBLIC = (
     *("/juniper", "/u/owner/autumn-launch-1", "/everything+", "/prices", "/picture", "/report", "/locked", "/off"),
-    *("/unknown", "/waiting", "/measured", "/with-poll", "/private-bio"),
-    *("/stats/shared-1", "/stats/unknown"),
+    *("/unknown", "/waiting", "/with-poll", "/private-bio", "/studio", "/file-with-password"),
+    *("/stats/shared-1", "/stats/locked-2", "/stats/autumn-3", "/stats/unknown"),
+    *("/u/owner/autumn-launch-1?q=mugs", "/u/owner/autumn-launch-1?q=nothing", "/u/owner/many-links-3"),
+    *("/with-message", "/with-contact", "/with-newsletter", "/with-coupon"),
 )
+_MANY_LINKS = 160
+"""Links of the largest campaign."""
+_OVERLAYS: Mapping[str, Mapping[str, str]] = {
+    "message": {"label": "See the new glazes", "link": _TARGET},
+    "contact": {"button": "Write to us"},
+    "newsletter": {"button": "Sign me up"},
+    "coupon": {"code": "AUTUMN-10"},
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +93,22 @@ def sign_in(page: Page, site: DemoSite) -> None:
     page.wait_for_url(f"{site.base}/dashboard")
 
 
+@contextmanager
+def signed_in(site: DemoSite) -> Iterator[httpx2.Client]:
+    """Sign in as the owner, with the forms of the dashboard."""
+    with httpx2.Client(base_url=site.base, trust_env=False, headers={"Origin": site.base}) as client:
+        _submit(client, "/dashboard/signin", name="owner", password=site.password)
+        yield client
+
+
+def _submit(client: httpx2.Client, path: str, at: str = "", **fields: str) -> None:
+    """Submit a form to `path`, with the CSRF token of the page `at`."""
+    token = re.search(r'name="token"[^>]* value="([^"]+)"', client.get(at or path).text)
+    assert token, f"the page {at or path} has no form"
+    response = client.post(path, data={"token": token[1], **fields})
+    assert response.is_success or response.is_redirect, response.text
+
+
 def add_other_items(site: DemoSite, folder: Path) -> None:
     """Create one item of each kind that the demo lacks, with a page for visitors."""
     picture = folder / "picture.png"
@@ -85,18 +120,74 @@ def add_other_items(site: DemoSite, folder: Path) -> None:
         pixel = _add(api, "pixel", type="qapixel", name="Questions", tag="TAG-1")
         for alias, fields in _link_fields(splash, overlay, pixel).items():
             _add(api, "url", url=_TARGET, custom=alias, title=f"A link: {alias}", **fields)
-        _add(api, "bio", name="Private", alias="private-bio", title="Juniper, for adults", sensitive=True, blocks=[])
+        _add_bios(api, picture.read_bytes())
+        _add_campaign(api)
+        for kind, values in _OVERLAYS.items():
+            shown = _add(api, "overlay", name=kind, type=kind, message="A word before you go.", **values)
+            _add(api, "url", url=_TARGET, custom=f"with-{kind}", type=f"overlay-{shown}")
         for name, content in (("picture.png", picture.read_bytes()), ("prices.pdf", b"%PDF-1.7 " + bytes(2_000_000))):
-            query = {"custom": Path(name).stem}
-            api.post(f"/api/files/upload/{name}", content=content, params=query).raise_for_status()
-        _add(api, "share", type="link", itemid=_PICTURE_LINK, slug="shared", days=30)
+            _upload(api, name, content, custom=Path(name).stem)
+        _upload(api, "offer.txt", b"For one visitor", custom="file-with-password", **_LOCKED)
+        _add_shares(api)
+        _import(api, _upload(api, "old-links.csv", _OLD_LINKS.encode(), custom="old-links"))
         removed = _add(api, "url", url=_TARGET, custom="removed", title="A deleted link")
-        api.delete(f"/api/url/{removed}/delete").raise_for_status()
+    with signed_in(site) as client:
+        _submit(
+            client, "/dashboard/links/delete", at=f"/dashboard/links/{removed}/delete", id=str(removed), confirmed="1"
+        )
+        _submit(client, "/dashboard/admin/blocks", kind="host", values="evil.example")
+        report = {"url": f"{site.base}/waiting", "reason": "phishing", "comment": "It asks for my password."}
+        client.post("/report", data=report).raise_for_status()
+
+
+def _import(api: httpx2.Client, file: int) -> None:
+    """Import a file, so that there is a plan, and an import to undo."""
+    for path, body, state in (("add", {"file": file}, "planned"), ("apply", {}, "applied")):
+        api.post(f"/api/import/{path}", json=body).raise_for_status()
+        deadline = time.monotonic() + _SECONDS
+        while api.get("/api/import").json()["details"]["state"] != state:
+            assert time.monotonic() < deadline, f"the import is not {state}"
+            time.sleep(0.2)
+
+
+def _add_bios(api: httpx2.Client, picture: bytes) -> None:
+    """Create a page with a warning, and one with own colors and a block of every type."""
+    _add(api, "bio", name="Private", alias="private-bio", title="Juniper, for adults", sensitive=True, blocks=[])
+    form = _add(api, "overlay", name="Write to us", type="contact", message="Questions? Write to us.")
+    url = f"data:image/png;base64,{b64encode(picture).decode()}"
+    blocks = [
+        {"type": "link", "title": "Bowls and plates for a table of twelve", "url": _TARGET, "thumbnail": url},
+        {"type": "link", "title": "Hidden for now", "url": f"{_TARGET}later", "hidden": True},
+        {"type": "link", "title": "Until the end of the decade", "url": f"{_TARGET}2030", "showuntil": "2030-01-01"},
+        {"type": "heading", "text": "In the studio"},
+        {"type": "text", "text": "Every piece is thrown by hand.\nVisitors are welcome on Saturdays."},
+        {"type": "embed", "url": "https://vimeo.com/22439234", "title": "A day at the wheel"},
+        {"type": "social", "network": "Mastodon", "url": "https://social.example/@juniper"},
+        {"type": "vcard", "fname": "Ana", "lname": "Costa", "org": "Juniper Ceramics", "title": "Potter"},
+        {"type": "form", "overlay": form},
+    ]
+    design = {"background": "#fff4e0", "gradient": "#ffd9c0", "button": "#3d1522"}
+    page = {"alias": "studio", "title": "Juniper, the studio", "description": "Stoneware from Porto.", "avatar": url}
+    _add(api, "bio", name="Studio", design=design, blocks=blocks, **page)
+
+
+def _add_campaign(api: httpx2.Client) -> None:
+    """Create a campaign with many links."""
+    campaign = _add(api, "campaign", name="Many links", slug="many-links", public=True)
+    for n in range(_MANY_LINKS):
+        _add(api, "url", url=f"{_TARGET}{n}", custom=f"many-{n}", title=f"Bowl number {n}", campaign=campaign)
+
+
+def _add_shares(api: httpx2.Client) -> None:
+    """Create share links: of a link, with a password, and of a campaign."""
+    _add(api, "share", type="link", itemid=_PICTURE_LINK, slug="shared", days=30)
+    _add(api, "share", type="link", itemid=_PICTURE_LINK, slug="locked", **_LOCKED)
+    _add(api, "share", type="campaign", itemid=1, slug="autumn", days=90)
 
 
 def _link_fields(splash: int, overlay: int, pixel: int) -> Mapping[str, Mapping[str, Any]]:
     return {
-        "locked": {"password": "a password"},
+        "locked": _LOCKED,
         "off": {"status": "disabled"},
         "waiting": {"type": str(splash)},
         "measured": {"pixels": [pixel]},
@@ -110,6 +201,12 @@ def _link_fields(splash: int, overlay: int, pixel: int) -> Mapping[str, Mapping[
     }
 
 
+def _upload(api: httpx2.Client, name: str, content: bytes, **query: str) -> int:
+    response = api.post(f"/api/files/upload/{name}", content=content, params=query)
+    assert response.is_success, response.text
+    return int(response.json()["id"])
+
+
 def _add(api: httpx2.Client, noun: str, **fields: Any) -> int:
     response = api.post(f"/api/{noun}/add", json=fields)
     assert response.is_success, response.text
@@ -118,4 +215,4 @@ def _add(api: httpx2.Client, noun: str, **fields: Any) -> int:
 
 def dashboard_paths() -> Sequence[str]:
     """Return the paths of all pages of the dashboard, of the items with a page."""
-    return every_dashboard_path(link=_PICTURE_LINK)
+    return (*every_dashboard_path(link=_PICTURE_LINK), "/dashboard/campaigns/3", "/dashboard/campaigns/3/stats")

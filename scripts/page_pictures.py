@@ -14,7 +14,16 @@ from typing import Literal
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from scripts.demo_site import PUBLIC, SIGNED_OUT, DemoSite, add_other_items, dashboard_paths, demo_site, sign_in
+from scripts.demo_site import (
+    PUBLIC,
+    SIGNED_OUT,
+    WITHOUT_TOKEN,
+    DemoSite,
+    add_other_items,
+    dashboard_paths,
+    demo_site,
+    sign_in,
+)
 from tests.support.accessibility import show
 from tests.support.browser import chromium
 from tests.support.visits import CHROME
@@ -50,7 +59,7 @@ def _take_all(browser: Browser, site: DemoSite, folder: Path, pattern: re.Patter
         page.on("pageerror", lambda error: faults.append(str(error)))
         for path in filter(pattern.search, paths):
             response = page.goto(site.base + path, wait_until="networkidle")
-            if response is None or response.status >= (400 if page is own else 500):
+            if response is None or response.status >= (500 if page is visitor or path in WITHOUT_TOKEN else 400):
                 faults.append(f"{path}: status {response and response.status}")
             page.wait_for_timeout(300)  # charts and previews are drawn
             _take(page, folder, path)
@@ -66,9 +75,10 @@ def _take(page: Page, folder: Path, path: str) -> None:
             target = folder / f"{width}-{scheme}" / f"{name}.png"
             target.parent.mkdir(parents=True, exist_ok=True)
             page.wait_for_timeout(100)
-            full = min(_MAX_HEIGHT, int(page.evaluate("document.documentElement.scrollHeight")))
-            clip = {"x": 0, "y": 0, "width": width, "height": full}
-            page.screenshot(path=target, full_page=True, clip=clip)  # type: ignore[arg-type]  # a plain dict
+            full = int(page.evaluate("document.documentElement.scrollHeight"))
+            # In a window of this height, bars at the bottom of the window are below the page.
+            page.set_viewport_size({"width": width, "height": max(height, min(_MAX_HEIGHT, full))})
+            page.screenshot(path=target)
 
 
 def _draw_sheets(folder: Path, width: int) -> None:

@@ -15,7 +15,7 @@ _OTHER_PARTS = {
     *("cli", "migrate", "server", "db", "backup", "observability", "mcp", "clicks", "demo", "storage"),
     "visits",
 }
-_OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "i18n.py"}
+_OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "formats.py"}
 _SENTENCE = re.compile(r"(%\(\w+\)s )?[A-Za-z%].*[a-z].* .*[.?]", re.DOTALL)
 _LABEL = re.compile(r"[A-Z][a-z]+([ ,.'()/A-Za-z0-9-]*[a-z.)0-9])?")
 _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
@@ -24,13 +24,28 @@ _MODULES_WITH_LABELS = {
     *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py", "dashboard/trash.py"),
     *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py"),
 }
+# Their messages can be phrases, which are the reasons in other messages: `it takes too long`.
+_MODULES_WITH_REASONS = {
+    *("clicks/geo/databases.py", "http/safe_client.py", "imports/sources/http_reader.py", "storage/factory.py"),
+}
+_FINDINGS = "server/system_checks.py"
+_REASON = re.compile(r"([a-z]|%\(\w+\)s )\S* .*[a-z].*[^.]", re.DOTALL)
 _VALIDATION = "api/responses.py"
+_MODULES_OF_VALIDATORS = {
+    *("api/types.py", "bios/schemas.py", "http/media_types.py", "imports/schemas.py", "links/targeting.py"),
+}
 
 
 def python_messages(package: Path) -> Iterator[Message]:
     """Return the texts of the dashboard in the modules of a package, in the order of the modules."""
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package)
+        if name.as_posix() in _MODULES_OF_VALIDATORS:
+            yield from _value_errors(ast.parse(path.read_text()))
+        if name.as_posix() in _MODULES_WITH_REASONS:
+            yield from filter(_REASON.fullmatch, _texts(ast.parse(path.read_text())))
+        if name.as_posix() == _FINDINGS:
+            yield from _findings(ast.parse(path.read_text()))
         if name.parts[0] in _OTHER_PARTS or _is_other_module(name):
             continue
         tree = ast.parse(path.read_text())
@@ -62,14 +77,33 @@ def _messages(tree: ast.Module, *, labels: bool) -> Iterator[Message]:
             yield text
 
 
+def _texts(tree: ast.AST) -> Iterator[str]:
+    """Return all strings but documentation and the parts of formatted strings."""
+    ignored = set(_documentation(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            ignored |= {id(part) for part in ast.walk(node) if part is not node}
+        if id(node) not in ignored and (text := _text(node)):
+            yield text
+
+
+def _findings(tree: ast.Module) -> Iterator[str]:
+    """Return the texts and hints of the system checks."""
+    for node in ast.walk(tree):
+        is_call = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+        is_text = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("text", "hint")
+        if is_call or is_text:
+            yield from (text for text in _texts(node) if " " in text)
+
+
 def _has_words(message: str) -> bool:
     """Return whether a message is specific enough to be recognized with its values."""
     words = re.sub(r"%\(\w+\)s", "", message)
-    return len(re.findall(r"[A-Za-z]", words)) >= _MIN_LETTERS and not re.search(r"\\d|://\.", words)
+    return len(re.findall(r"[A-Za-z]", words)) >= _MIN_LETTERS and "\\d" not in words
 
 
 def _marked(call: ast.Call, used: set[int]) -> Iterator[Message]:
-    """Return the texts of `gettext` and `ngettext`, and add them to `used`."""
+    """Return the texts of `gettext`, `ngettext` and some keyword arguments, and add them to `used`."""
     name = getattr(call.func, "id", getattr(call.func, "attr", ""))
     texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if name in ("gettext", "gettext_noop") and texts:
@@ -79,13 +113,16 @@ def _marked(call: ast.Call, used: set[int]) -> Iterator[Message]:
         used |= {id(call.args[0]), id(call.args[1])}
         yield texts[0], texts[1]
     for keyword in call.keywords:
+        if keyword.arg == "keywords" and (text := _text(keyword.value)):
+            used.add(id(keyword.value))
+            yield text
         if keyword.arg in ("message", "title") and id(keyword.value) not in used and (text := _text(keyword.value)):
             used.add(id(keyword.value))
             if _LABEL.fullmatch(text) or _SENTENCE.fullmatch(text):
                 yield text
 
 
-def _documentation(tree: ast.Module) -> Iterable[int]:
+def _documentation(tree: ast.AST) -> Iterable[int]:
     return (id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr))
 
 
@@ -126,3 +163,11 @@ def _validation_messages(tree: ast.Module) -> Iterator[Message]:
                 if text and " " in text:
                     description = re.sub(r"{(\w+)}", r"%(\1)s", text)
                     yield f"%(field)s {description}."
+
+
+def _value_errors(tree: ast.Module) -> Iterator[Message]:
+    """Return the messages of validators: each follows the name of a field, like those of invalid values."""
+    for node in ast.walk(tree):
+        is_error = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ValueError" and node.args
+        if is_error and (text := _text(node.args[0])) and text[0].islower():
+            yield f"%(field)s {text}."

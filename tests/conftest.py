@@ -37,9 +37,9 @@ pytest_plugins = [
     "tests.support.backup",
     "tests.support.cli",
     "tests.support.dashboard_client",
+    "tests.support.fake_internet",
     "tests.support.browser_login",
     "tests.support.file_server",
-    "tests.support.fake_internet",
     "tests.support.dead_links",
 ]
 PASSWORD = "their old password"

@@ -1,4 +1,5 @@
-// Makes fonts smaller: they keep the weights and features of the style sheets only.
+// Makes fonts smaller: they keep the weights and features of the style sheets only. One that is late is used on the next
+// page, because a word that wraps with it would move the rest of this page.
 import { readFileSync } from "node:fs";
 import subsetFont from "subset-font";
 
@@ -11,6 +12,10 @@ export function smallFonts(ranges) {
   return {
     name: "small-fonts",
     setup(build) {
+      build.onLoad({ filter: /@fontsource-variable.*\.css$/ }, ({ path }) => ({
+        contents: readFileSync(path, "utf8").replaceAll("font-display: swap", "font-display: optional"),
+        loader: "css",
+      }));
       build.onLoad({ filter: /\.woff2$/ }, async ({ path }) => {
         const subset = Object.keys(ranges).find((name) => path.includes(`inter-${name}-wght`));
         const options = { targetFormat: "woff2", variationAxes: { wght: WEIGHTS }, keepFeatures: FEATURES };

@@ -20,6 +20,7 @@ from waypost.dashboard.app import Dashboard
 from waypost.dashboard.routing import route_of_page
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
+from waypost.files.fast_files import FastFiles
 from waypost.http.rate_limit import RateLimiter
 from waypost.http.security_headers import SecurityHeaders
 from waypost.interstitials.preview import render_preview
@@ -38,6 +39,7 @@ from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
 from waypost.visits.fast_visits import FastRule, FastVisits
+from waypost.visits.lookup import FileView
 from waypost.visits.responses import PageRenderer
 from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
@@ -77,9 +79,8 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
     invalidator = CacheInvalidator(database, cache)
     resources = _worker_resources(settings, database, invalidator)
     services = _visitor_services(resources, cache, journal)
-    rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
-    rules_of_all: dict[type, FastRule] = {**rules, RotatorChoice: fast_rotator}
-    visits = FastVisits(services.visits, services.pages, resources.meter, rules_of_all, RotatorLoader(services.visits))
+    fast_files, rotators = FastFiles(services), RotatorLoader(services.visits)
+    visits = FastVisits(services.visits, services.pages, resources.meter, _fast_rules(fast_files), rotators)
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(
         DASHBOARD_PAGES,
@@ -88,7 +89,7 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         preview=partial(render_preview, services.pages),
         dry_run=dry_run,
     )
-    traces = (tracing,) if tracing else ()
+    last = (resources.rate_limiter, database, *((tracing,) if tracing else ()))
     tasks = BackgroundTasks(
         settings=settings,
         database=database,
@@ -97,7 +98,7 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         meter=resources.meter,
         cleaner=resources.cleaner,
         maintenance=resources.maintenance,
-        resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database, *traces),
+        resources=(fast_files, journal, resources.cleaner.store, resources.mailer, *last),
     )
     threads = tracing.threads() if tracing else RequestThreads()
     api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources, threads))
@@ -120,6 +121,11 @@ def _worker_resources(settings: Settings, database: Database, invalidator: Cache
         rate_limiter=RateLimiter(settings.data_dir, database),
         maintenance=MaintenanceMode(database),
     )
+
+
+def _fast_rules(fast_files: FastFiles) -> dict[type, FastRule]:
+    rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
+    return {**rules, RotatorChoice: fast_rotator, FileView: fast_files.respond}
 
 
 def _mcp_server(resources: WorkerResources) -> McpServer | None:

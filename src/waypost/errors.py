@@ -77,6 +77,11 @@ def not_found(what: str = "item") -> Problem:
     return Problem(Kind.NOT_FOUND, f"No such {what} in this account.")
 
 
+def account_not_found() -> Problem:
+    """Return a NOT_FOUND problem for an account that does not exist, named by an administrator."""
+    return Problem(Kind.NOT_FOUND, "No such account.")
+
+
 def account_deleted() -> Problem:
     """Return a NOT_FOUND problem for an account that was deleted while a request of it ran."""
     return Problem(Kind.NOT_FOUND, "This account was deleted.")

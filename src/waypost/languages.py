@@ -10,16 +10,19 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal
 
+from waypost import formats
+
 SOURCE_LANGUAGE = "en"
 LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "pt": "Português"}
 """Codes and own names, in the order of the language switch."""
 PSEUDO_LANGUAGE = "ar-XB"
 """English written from right to left, with longer texts: for tests of the layout."""
-_DECIMAL_COMMA = frozenset({"de", "fr", "es", "pt"})
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _MAX_FORMATTED_LENGTH = 1000
 _MAX_HEADER_LENGTH = 128  # characters of Accept-Language that are parsed
 _LANGUAGE_RANGE = re.compile(r"([a-z]{1,8})(?:-[a-z0-9-]+)?(?:\s*;\s*q=([01](?:\.\d{0,3})?))?\Z")
+_REASONS = frozenset({"cause", "error", "fault", "reason"})
+"""Placeholders of a reason, which is a message too."""
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _ACCENTS = str.maketrans("aeiouAEIOU", "áéíóúÁÉÍÓÚ")
 _PADDING_WORD = 6
@@ -31,7 +34,7 @@ class Catalog(gettext.GNUTranslations):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]  # the file, as the base class has it
-        self.add_fallback(_Formatted(self._messages()))
+        self.add_fallback(_Formatted(self._messages(), self.info().get("language", SOURCE_LANGUAGE)))
 
     def _messages(self) -> dict[str, str]:
         messages: dict[str | tuple[str, int], str] = getattr(self, "_catalog", {})
@@ -41,9 +44,10 @@ class Catalog(gettext.GNUTranslations):
 class _Formatted(gettext.NullTranslations):
     """Finds the message that a formatted text was made from (docs/decisions.md, "Translated errors")."""
 
-    def __init__(self, messages: dict[str, str]) -> None:
+    def __init__(self, messages: dict[str, str], language: str) -> None:
         super().__init__()
         self._messages = messages
+        self._language = language
 
     @cached_property
     def _parts(self) -> list[tuple[list[str], str]]:
@@ -55,11 +59,22 @@ class _Formatted(gettext.NullTranslations):
 
     def gettext(self, message: str) -> str:
         """Return the translation with the values of `message`, or `message`."""
+        return self._translated(message, reasons=_REASONS)
+
+    def _translated(self, message: str, *, reasons: frozenset[str]) -> str:
+        """Translate a message and its `reasons`. Reasons of reasons stay, so the time stays linear."""
+        if message in self._messages:
+            return self._messages[message]
         if " " in message and "%(" not in message and len(message) <= _MAX_FORMATTED_LENGTH:
             for parts, text in self._parts:
                 if values := _values(parts, message):
-                    return text % {name: self._messages.get(value, value) for name, value in values.items()}
+                    return text % {name: self._value(name, value, reasons) for name, value in values.items()}
         return message
+
+    def _value(self, name: str, value: str, reasons: frozenset[str]) -> str:
+        if name.rstrip("2") in reasons:
+            return self._translated(value, reasons=frozenset())
+        return self._messages.get(value) or formats.value_of_message(value, self._language)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         """Return the translation of the singular or plural, if they are messages of their own."""
@@ -76,6 +91,10 @@ class PseudoCatalog(gettext.NullTranslations):
         text = "".join(part if index % 2 else part.translate(_ACCENTS) for index, part in enumerate(parts))
         padding = "".join(" " if index % _PADDING_WORD == 0 else "~" for index in range(len(message) // 3))
         return f"\u202e[{text}{padding}]\u202c"
+
+    def pgettext(self, context: str, message: str) -> str:
+        """Return the text of any context in the pseudo-language."""
+        return self.gettext(message)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         """Return the singular or plural in the pseudo-language."""
@@ -123,11 +142,6 @@ def negotiate_language(accept_language: str, *, pseudo: bool = False) -> str:
         if match and match[1] in LANGUAGES and float(match[2] or 1) > best_quality:
             best, best_quality = match[1], float(match[2] or 1)
     return best
-
-
-def localize_size(size: str, language: str) -> str:
-    """Return a size such as `1.4 MB` with the decimal separator of a language."""
-    return size.replace(".", ",") if language in _DECIMAL_COMMA else size
 
 
 def direction(language: str) -> Literal["ltr", "rtl"]:

@@ -87,6 +87,13 @@ def sender(value: str) -> str:
     return value
 
 
+def is_local(host: str) -> bool:
+    """Return whether every machine takes this host for itself: `localhost`, names below it, loopback addresses."""
+    if is_ip_address(host):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def is_ip_address(host: str) -> bool:
     """Return whether a host name is an IP address."""
     try:

@@ -6,7 +6,9 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from tests.conftest import Person
+from tests.support.bios import new_bio_with_all_parts, state_of
 from tests.support.seed import fill_all_tables
+from tests.support.trash import move
 from waypost.accounts import deletion, ops
 from waypost.backup.files import stored_files
 from waypost.db import schema
@@ -53,15 +55,30 @@ def test_deletion_leaves_no_row_of_account(
         account_deletion.delete_account(database, ana.account)
 
 
+def _wait_until_missing(person: Person, path: str) -> None:
+    deadline = time.monotonic() + 5
+    while person.client.request("GET", path).status_code != 404:
+        assert time.monotonic() < deadline  # the change log drops the cached response within a second
+        time.sleep(0.05)
+
+
+def test_bio_pages_are_deleted_with_their_pictures(ana: Person, ben: Person, database: Database) -> None:
+    new_bio_with_all_parts(ana)
+    move(database, ana, "bio", new_bio_with_all_parts(ana, "in-trash"))
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
+    _, pictures = state_of(ana, 1)
+    account_deletion.delete_account(database, ana.account)
+    assert database.read(lambda tx: _rows(tx, ana.account)) == {}
+    for url in ("/ana-costa", *pictures):
+        _wait_until_missing(ana, url)
+
+
 def test_aliases_of_deleted_account_stay_reserved(ana: Person, ben: Person, database: Database) -> None:
     ana.add("url", url="https://example.com/", custom="spring")
     database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
     assert ana.client.request("GET", "/spring").status_code == 302
     account_deletion.delete_account(database, ana.account)
-    deadline = time.monotonic() + 5
-    while ana.client.request("GET", "/spring").status_code != 404:
-        assert time.monotonic() < deadline  # the change log drops the cached response within a second
-        time.sleep(0.05)
+    _wait_until_missing(ana, "/spring")
     refused = ben.call("POST", "/url/add", {"url": "https://example.com/", "custom": "spring"})
     assert (refused.status_code, refused.json()["code"]) == (400, "taken")
 

@@ -37,7 +37,7 @@ def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -
         "views": 0,
     }
     assert created == {"error": 0, **expected}
-    more = {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
+    more = {"indexable": False, "rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
     assert ana.details("campaign", item) == {**expected, **more}
     assert ana.get("/campaigns")["data"]["campaigns"] == [expected]
     assert ana.update("campaign", item, name="Spring") == {"error": 0, **expected}

@@ -49,7 +49,10 @@ def test_empty_string_in_required_field_is_rejected(ana: Person) -> None:
 
 def test_empty_strings_of_all_nouns_are_accepted(ana: Person) -> None:
     for path, body in (
-        ("/campaign/add", {"name": "", "slug": "", "rotation": "", "public": "", "sticky": "", "winner": ""}),
+        (
+            "/campaign/add",
+            {"name": "", "slug": "", "rotation": "", "public": "", "indexable": "", "sticky": "", "winner": ""},
+        ),
         ("/qr/add", {"type": "link", "data": URL, "custom": "", "foreground": "", "background": "", "logo": ""}),
         ("/bio/add", {"name": "Me", "alias": "", "title": "", "theme": "", "blocks": ""}),
         ("/domain/add", {"domain": "https://brand.example", "redirectroot": "", "redirect404": ""}),

@@ -106,12 +106,19 @@ def test_page_with_pictures_and_own_colors_is_built(
             expect(page.locator("[data-picture=avatar] img")).to_be_visible()
             expect(page.locator("[data-picture=thumbnail] img")).to_be_visible()
             expect(page.frame_locator("iframe[name=phone]").locator("img.avatar")).to_be_visible()
+        page.locator("button[value=add-image]").click()
+        page.locator("[data-picture=image] input[type=file]").set_input_files(tmp_path / "me.jpg")
+        if scripts:
+            expect(page.locator("[data-picture=image] img")).to_be_visible()
         page.get_by_role("button", name="Create page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your page is ready.")
         expect(page.locator("[data-picture=avatar] img")).to_be_visible()
         page.goto(f"{address}/ana-costa")
-        for image in page.locator("main img:not(details img)").all():
-            assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") in (400, 160)
+        widths = [
+            image.evaluate("image => image.decode().then(() => image.naturalWidth)")
+            for image in page.locator("main img:not(details img)").all()
+        ]
+        assert widths == [400, 160, 1600]
         assert page.locator("body").evaluate("body => getComputedStyle(body.parentElement).backgroundImage") != "none"
         assert seen.foreign_urls == []
 

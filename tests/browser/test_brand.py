@@ -1,7 +1,7 @@
 """The brand in a real browser: an administrator sets that of the installation, a user that of a domain."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from tests.conftest import Person
 from tests.support.accessibility import faults, show
@@ -20,9 +20,27 @@ _YELLOW, _BLUE = "#ffe000", "#1020a0"
 
 def _fill_in(page: Page, name: str, color: str, picture: bytes) -> None:
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Color").fill(color)
+    page.get_by_label("Color", exact=True).fill(color)
     page.get_by_label("Logo").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": picture})
     page.get_by_role("button", name="Save").click()
+
+
+def _pick(page: Page, preview: FrameLocator, *, scripts: bool) -> None:
+    """Change name and color without saving them: the preview follows, without scripts when its button is pressed."""
+    page.get_by_label("Name", exact=True).fill("Another name")
+    page.get_by_label("Pick a color").evaluate(_PICK, _BLUE)
+    if scripts:
+        expect(page.get_by_label("Color", exact=True)).to_have_value(_BLUE)
+        page.get_by_label("Color", exact=True).fill("0A5CFF")
+        expect(page.get_by_label("Pick a color")).to_have_value("#0a5cff")
+        page.get_by_label("Pick a color").evaluate(_PICK, _BLUE)
+    else:
+        page.get_by_role("button", name="Preview").click()
+    expect(preview.locator(".brand")).to_have_text("Another name")
+    expect(preview.locator("button")).to_have_css("background-color", _rgb(_BLUE))
+
+
+_PICK = "(field, color) => { field.value = color; field.dispatchEvent(new Event('input', {bubbles: true})) }"
 
 
 def _color(page: Page, selector: str, property: str) -> str:
@@ -50,8 +68,9 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
         expect(page.locator("aside .brand")).to_have_text(_NAME)
         expect(page).to_have_title(f"Brand · {_NAME}")
         assert _color(page, "form.editor button", "backgroundColor") == _rgb(accents(_YELLOW)[0].accent)
-        preview = page.frame_locator("iframe.brand-preview")
+        preview = page.frame_locator(".preview-frames iframe:not(.loading)")
         expect(preview.locator(".brand")).to_have_text(_NAME)
+        _pick(page, preview, scripts=scripts)
         page.goto(f"{address}/dashboard/domains/{domain}")
         page.get_by_role("link", name="Brand", exact=True).click()
         _fill_in(page, "Acme", _BLUE, logo(600, 100))

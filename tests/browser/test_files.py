@@ -89,6 +89,27 @@ def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, addr
         expect(page.get_by_role("heading", name="Your first file")).to_be_visible()
 
 
+def test_fault_in_the_settings_of_an_upload_is_shown_at_its_field(ana: Person, chrome: Browser, address: str) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/files/new")
+        page.get_by_text("Access and limits").click()
+        limit = page.get_by_label("Download limit")
+        limit.fill("many")
+        page.get_by_text("Access and limits").click()
+        _drop(page, ("one.bin", 10))
+        lines = page.locator("[data-uploads] li")
+        expect(lines.nth(0)).to_contain_text("Download limit must be a whole number")
+        expect(limit).to_have_attribute("aria-invalid", "true")
+        expect(limit).to_be_focused()
+        limit.fill("3")
+        expect(limit).not_to_have_attribute("aria-invalid", "true")
+        _drop(page, ("one.bin", 10))
+        expect(lines.nth(1)).to_have_attribute("data-state", "good")
+        seen.console_errors.clear()  # the browser logs each response that is not 200
+
+
 def test_file_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:
     for name in ("تقرير.pdf", "x" * 200, "locked.txt"):
         new_file(ana, name, password="geheim", maxdownloads=2)

@@ -1,43 +1,53 @@
-"""Bytes that a browser without a cache loads for each page of the dashboard."""
+"""Bytes that a browser without a cache loads for each page of the dashboard and for visitors."""
 
-from playwright.sync_api import Browser
+from collections.abc import Iterable
+
+from playwright.sync_api import Browser, Page
 
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
+from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
-from waypost.demo import content, visits
-from waypost.settings import Settings
+from tests.support.form_pages import signed_out_paths
+from tests.support.public_pages import ROOT_PAGE, public_pages, shared_statistics
 
 pytestmark = ON_SQLITE
-_MAX_BYTES, _MIN_BYTES = 120 * 1024, 10_000
-_PATHS = (
-    *("", "/links", "/links/new", "/links/1", "/links/1/stats", "/visits", "/files", "/files/new", "/qr", "/qr/new"),
-    *("/qr/1", "/bios", "/bios/1", "/campaigns", "/campaigns/1", "/campaigns/1/stats", "/channels/1", "/splash/new"),
-    *("/statistics", "/shares", "/shares/link/1"),
-    *("/overlays/new?type=poll", "/pixels/new", "/domains/1", "/search", "/import/new", "/account", "/account/keys"),
-)
+_MAX_BYTES, _MIN_BYTES, _MIN_PUBLIC_BYTES = 120 * 1024, 10_000, 1_000
 
 
-def test_first_load_of_every_page_is_small(
-    ana: Person, chrome: Browser, address: str, settings: Settings, ingester: None
-) -> None:
-    targets = ana.write(lambda tx: content.add(tx, ana.account, settings))
-    visits.write(settings.journal_dir, ana.account, targets)
+def test_first_load_of_every_page_is_small(ana: Person, chrome: Browser, address: str, sample: None) -> None:
     shared = ana.post("/share/add", {"type": "link", "itemid": 1})["url"].rpartition("/")[2]
-    received: list[float] = []
-    sizes: dict[str, float] = {}
     with window(chrome) as seen:
         sign_in(seen.page, address)
-        session = seen.page.context.new_cdp_session(seen.page)
-        session.send("Network.enable")
-        session.send("Network.setCacheDisabled", {"cacheDisabled": True})
         # The preview of a destination is read after the page was shown; responses to forms are never compressed.
         seen.page.route("**/links/preview", lambda route: route.fulfill(status=204))
-        session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
-        for path in (*_PATHS, f"/../stats/{shared}"):
-            received.clear()
-            seen.page.goto(f"{address}/dashboard{path}", wait_until="networkidle")
-            sizes[path] = sum(received)  # compressed, with heads
-    assert min(sizes.values()) > _MIN_BYTES
+        sizes = _sizes(seen.page, address, (*dashboard_paths(), *signed_out_paths(ana), f"/stats/{shared}"))
+    assert [path for path, size in sizes.items() if size < _MIN_BYTES and not path.endswith("/preview")] == []
     assert {path: size for path, size in sizes.items() if size > _MAX_BYTES} == {}
+
+
+def test_first_load_of_every_public_page_is_small(ana: Person, chrome: Browser, public_address: str) -> None:
+    paths = [
+        *(f"/{page.path}" for page in (*public_pages(ana), ROOT_PAGE)),
+        *(f"/{path}" for path in shared_statistics(ana)),
+    ]
+    with window(chrome, stays=True) as seen:
+        sizes = _sizes(seen.page, public_address, paths)
+    assert [path for path, size in sizes.items() if size < _MIN_PUBLIC_BYTES] == []
+    assert {path: size for path, size in sizes.items() if size > _MAX_BYTES} == {}
+
+
+def _sizes(page: Page, address: str, paths: Iterable[str]) -> dict[str, float]:
+    """Return the bytes that each page loads: compressed, with heads."""
+    received: list[float] = []
+    sizes: dict[str, float] = {}
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    for path in paths:
+        received.clear()
+        page.goto(f"{address}{path}", wait_until="networkidle")
+        sizes[path] = sum(received)
+    return sizes

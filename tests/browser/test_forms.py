@@ -1,9 +1,9 @@
 """Forms in a real browser: summary of errors, quick create, guard of unsaved changes, drafts, shortcuts."""
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
-from tests.conftest import Person
+from tests.conftest import PASSWORD, Person
 from tests.support.browser import window
 from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
@@ -74,6 +74,24 @@ def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: st
     ]
 
 
+def test_quick_create_shows_the_existing_link_and_creates_another(ana: Person, chrome: Browser, address: str) -> None:
+    ana.add("url", url="https://target.example/x", custom="first")
+    for scripts in (True, False):
+        with window(chrome, scripts=scripts) as tab:
+            page = tab.page
+            sign_in(page, address)
+            page.get_by_role("main").get_by_label("Destination URL").fill("target.example/x")
+            page.get_by_role("button", name="Shorten").click()
+            expect(page.get_by_role("main")).to_contain_text("You already have a link to this destination:")
+            assert ana.get("/urls")["data"]["result"] == (1 if scripts else 2)
+            if scripts:
+                expect(page.locator(".quick-result").get_by_role("button", name="Copy")).to_be_focused()
+                examine(page, "quick create with an existing link")
+            page.get_by_role("button", name="Create another").click()
+            expect(page.get_by_text("Your link is ready")).to_be_visible()
+    assert ana.get("/urls")["data"]["result"] == 3
+
+
 def _is_guarded(page: Page) -> bool:
     """Return whether the page asks before it is left."""
     return bool(page.evaluate("!window.dispatchEvent(new Event('beforeunload', {cancelable: true}))"))
@@ -116,6 +134,49 @@ def test_unsaved_changes_are_guarded_until_saved(ana: Person, chrome: Browser, a
     assert ana.get(f"/url/{link}")["details"]["title"] == "Changed"
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/admin/brand", "name"),
+        ("/shares/link/1", "title"),
+        ("/utm/new", "name"),
+        ("/campaigns/1", "place.weight"),
+        ("/admin/plans", "name"),
+        ("/admin/blocks", "values"),
+    ],
+)
+def test_other_forms_are_guarded(ana: Person, chrome: Browser, address: str, path: str, field: str) -> None:
+    campaign = ana.add("campaign", name="Spring", slug="spring", rotation="weighted")
+    new_link(ana, "spring", campaign=campaign)
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard{path}")
+        page.wait_for_load_state()
+        assert not _is_guarded(page)
+        page.locator(f'main [name="{field}"]').first.fill("7")
+        assert _is_guarded(page)
+
+
+def test_each_form_of_a_page_is_guarded(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/account")
+        page.wait_for_load_state()
+        page.get_by_label("Your password").fill("known to the browser")
+        assert not _is_guarded(page)
+        page.get_by_label("E-mail").fill("new@example.com")
+        assert _is_guarded(page)
+        page.get_by_label("New password").fill("a new password")
+        dialog_types: list[str] = []
+
+        def stay(dialog: Dialog) -> None:
+            dialog_types.append(dialog.type)
+            dialog.dismiss()
+
+        page.once("dialog", stay)
+        page.get_by_role("button", name="Change e-mail address").click(no_wait_after=True)
+        page.wait_for_timeout(300)
+        assert dialog_types == ["beforeunload"], "the new password would be lost"
+
+
 def _wait_for_draft(page: Page, text: str) -> None:
     """Wait until the browser keeps a draft with this text."""
     for _ in range(100):
@@ -154,3 +215,85 @@ def test_draft_of_bio_page_is_offered_again_until_saved(ana: Person, chrome: Bro
         page.reload()
         page.wait_for_load_state()
         expect(page.get_by_role("button", name="Restore")).to_be_hidden()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_session_that_ends_while_form_is_open_loses_no_input(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links/new")
+        page.locator("#url").fill("https://typed.example/page")
+        page.context.clear_cookies()
+        page.get_by_role("main").get_by_role("button", name="Create link").click()
+        expect(page.get_by_text("the fields that you filled in are kept")).to_be_visible()
+        if scripts:
+            examine(page, "sign-in with a kept form")
+        page.get_by_label("Username or e-mail").fill("ana")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        if not scripts:
+            page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_role("alert")).to_contain_text("You signed in after this page was opened")
+        assert ana.get("/urls")["data"]["result"] == 0
+        page.get_by_role("main").get_by_role("button", name="Create link").click()
+        page.wait_for_url(f"{address}/dashboard/links")
+    assert ana.get("/urls")["data"]["urls"][0]["longurl"] == "https://typed.example/page"
+
+
+def test_short_form_keeps_input_when_session_ends(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.locator("#quick-url").fill("https://typed.example/short")
+        page.context.clear_cookies()
+        page.keyboard.press("Enter")
+        page.get_by_label("Username or e-mail").fill("ana")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("You signed in after this page was opened")
+        expect(page.locator("[name=url]").first).to_have_value("https://typed.example/short")
+
+
+@pytest.mark.parametrize("status", [403, 500, 504])
+def test_short_form_keeps_input_and_is_sent_once_if_it_fails(
+    ana: Person, chrome: Browser, address: str, status: int
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        body = page.content()  # like an error page, it has an empty form for a new link
+        sent: list[str] = []
+
+        def fail(route: Route) -> None:
+            sent.append(route.request.method)
+            route.fulfill(status=status, content_type="text/html", body=body)
+
+        page.route("**/dashboard/links/new", fail)
+        page.locator("#quick-url").fill("https://typed.example/short")
+        page.keyboard.press("Enter")
+        expect(page.locator(".toasts")).to_contain_text("failed")
+        expect(page.locator("#quick-url")).to_have_value("https://typed.example/short")
+        assert (sent, page.url) == (["POST"], f"{address}/dashboard")
+
+
+@pytest.mark.parametrize("command", ["Deutsch", "Use dark colors", "Sign out"])
+def test_command_of_the_palette_asks_before_changes_are_lost(
+    ana: Person, chrome: Browser, address: str, command: str
+) -> None:
+    link = new_link(ana, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/{link}")
+        title = page.get_by_label("Title", exact=False).first
+        title.fill("Changed")
+        page.keyboard.press("Control+k")
+        page.keyboard.type(command)
+        dialog_types: list[str] = []
+
+        def stay(dialog: Dialog) -> None:
+            dialog_types.append(dialog.type)
+            dialog.dismiss()
+
+        page.once("dialog", stay)
+        page.locator("#palette").get_by_role("button", name=command).click(no_wait_after=True)
+        page.wait_for_timeout(300)
+        assert dialog_types == ["beforeunload"]
+        expect(title).to_have_value("Changed")

@@ -86,6 +86,9 @@ def test_pages_of_a_plan_are_accessible(ana: Person, chrome: Browser, address: s
         _expect_state(page, "The import is complete")
         page.goto(f"{address}/dashboard/import/undo")
         examine(page, "/dashboard/import/undo")
+        page.goto(f"{address}/dashboard/import/new")
+        expect(page.get_by_text("You can undo the last import until you make a new plan.")).to_be_visible()
+        examine(page, "/dashboard/import/new")
 
 
 def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browser, address: str) -> None:
@@ -104,6 +107,28 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
         page.get_by_label("Move links to another host").fill("nonsense")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")
+
+
+def test_columns_can_be_named(ana: Person, chrome: Browser, address: str, csv: Path) -> None:
+    csv.write_text(f"Kurz,Target URL\nspring,{SHOP}\n")
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, csv)
+        _expect_state(page, "The source could not be read")
+        expect(page.get_by_role("alert")).to_contain_text("such as column url=Target")
+        page.goto(f"{address}/dashboard/import/new")
+        names = page.get_by_label("Columns with other names")
+        names.fill("color=Farbe")
+        page.get_by_label("File", exact=True).set_input_files(csv)
+        page.get_by_role("button", name="Show the plan").click()
+        expect(page.get_by_role("alert")).to_contain_text("Write a line such as url=Target for each column.")
+        expect(names).to_have_value("color=Farbe")
+        examine(page, "/dashboard/import/new")
+        names.fill("alias = Kurz\n\nurl=Target URL\n")
+        page.get_by_label("File", exact=True).set_input_files(csv)
+        page.get_by_role("button", name="Show the plan").click()
+        _expect_state(page, "Nothing is imported yet")
+        expect(page.get_by_text(SHOP)).to_be_visible()
+    assert [row["alias"] for row in ana.get("/import/rows")["data"]["rows"]] == ["spring"]
 
 
 def test_file_that_cannot_be_read_is_explained(ana: Person, chrome: Browser, address: str, csv: Path) -> None:

@@ -1,24 +1,23 @@
-"""Layout shift while a page loads (CLS), with a font that arrives late."""
+"""Layout shift while a page loads (CLS), with fonts and pictures that arrive late."""
 
 import time
+from io import BytesIO
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
+from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
-from waypost.demo import content
-from waypost.settings import Settings
+from tests.support.form_pages import signed_out_paths
+from tests.support.public_pages import ROOT_PAGE, public_pages, shared_statistics
 
 pytestmark = ON_SQLITE
 _MAX_SHIFT = 0.05
-_FONT_SECONDS = 0.3
-_PATHS = (
-    *("", "/links", "/links/new", "/links/1", "/links/1/stats", "/visits", "/files", "/qr", "/qr/new", "/qr/1"),
-    *("/bios", "/bios/1", "/campaigns", "/campaigns/1", "/campaigns/1/stats", "/channels", "/channels/1"),
-    *("/splash", "/overlays", "/pixels/new", "/domains", "/domains/1", "/account", "/account/keys", "/statistics"),
-)
+_LATE_SECONDS = 0.3
+_MIN_PUBLIC_PAGES = 70
 _RECORD = """
   window.layoutShift = 0;
   new PerformanceObserver((list) => {
@@ -27,8 +26,26 @@ _RECORD = """
 """
 
 
+def _is_no_frame(path: str) -> bool:
+    """Return whether a page is shown on its own, not in a frame of another page."""
+    return not path.endswith("/preview")
+
+
+def _is_picture(url: str) -> bool:
+    """Return whether the URL is that of a picture of a public page."""
+    return url.endswith((".png", "?preview=1", "format=svg"))
+
+
+def _show_portrait_late(route: Route) -> None:
+    """Respond late with a picture whose proportions are not those of its place."""
+    portrait = BytesIO()
+    Image.new("RGB", (600, 900), "navy").save(portrait, "PNG")
+    time.sleep(_LATE_SECONDS)
+    route.fulfill(content_type="image/png", body=portrait.getvalue())
+
+
 def _respond_late(route: Route) -> None:
-    time.sleep(_FONT_SECONDS)
+    time.sleep(_LATE_SECONDS)
     route.continue_()
 
 
@@ -38,8 +55,7 @@ def _shift(page: Page, url: str) -> float:
     return float(page.evaluate("layoutShift"))
 
 
-def test_pages_do_not_shift_while_they_load(ana: Person, chrome: Browser, address: str, settings: Settings) -> None:
-    ana.write(lambda tx: content.add(tx, ana.account, settings))
+def test_pages_do_not_shift_while_they_load(ana: Person, chrome: Browser, address: str, sample: None) -> None:
     shifts = {}
     with window(chrome) as seen:
         sign_in(seen.page, address)
@@ -47,6 +63,22 @@ def test_pages_do_not_shift_while_they_load(ana: Person, chrome: Browser, addres
         seen.page.route("**/*.woff2", _respond_late)
         for width in (390, 1280):
             seen.page.set_viewport_size({"width": width, "height": 800})
-            for path in _PATHS:
-                shifts[path, width] = _shift(seen.page, f"{address}/dashboard{path}")
+            for path in filter(_is_no_frame, dashboard_paths()):
+                shifts[path, width] = _shift(seen.page, f"{address}{path}")
+    assert {page: shift for page, shift in shifts.items() if shift > _MAX_SHIFT} == {}
+
+
+def test_public_pages_do_not_shift_while_they_load(ana: Person, chrome: Browser, public_address: str) -> None:
+    shifts = {}
+    signed_out = [path.lstrip("/") for path in signed_out_paths(ana)]
+    paths = [*signed_out, *(page.path for page in (*public_pages(ana), ROOT_PAGE)), *shared_statistics(ana)]
+    with window(chrome, stays=True) as seen:
+        seen.page.add_init_script(_RECORD)
+        seen.page.route(_is_picture, _show_portrait_late)
+        seen.page.route("**/*.woff2", _respond_late)
+        for width in (390, 1280):
+            seen.page.set_viewport_size({"width": width, "height": 800})
+            for path in paths:
+                shifts[path, width] = _shift(seen.page, f"{public_address}/{path}")
+    assert len(shifts) > _MIN_PUBLIC_PAGES
     assert {page: shift for page, shift in shifts.items() if shift > _MAX_SHIFT} == {}

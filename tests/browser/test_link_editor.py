@@ -1,12 +1,16 @@
 """The link editor in a real browser: channels that are typed, the preview of the shared link, accessibility."""
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
 from tests.support.accessibility import faults
-from tests.support.browser_login import signed_in_page
+from tests.support.browser import window
+from tests.support.browser_login import sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
+from waypost.campaigns import ops as campaigns
+from waypost.channels import ops as groups
 
 pytestmark = ON_SQLITE
 PAGE = b"<title>Boots</title><meta name=description content='Warm and dry'>"
@@ -88,3 +92,34 @@ def test_utm_fields_read_and_write_the_destination(ana: Person, chrome: Browser,
         expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
     stored = ana.get("/urls")["data"]["urls"][0]["longurl"]
     assert stored == "https://example.com/b?utm_source=web&utm_medium=print"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_oldest_of_many_campaigns_and_channels_are_chosen(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    for number in range(201):
+        ana.write(lambda tx, n=number: campaigns.add(tx, ana.account, name=f"Sale {n}"))  # type: ignore[misc]
+        ana.write(lambda tx, n=number: groups.add(tx, ana.account, name=f"News {n}"))  # type: ignore[misc]
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links/new")
+        page.get_by_label("Destination URL").first.fill("https://shop.example/")
+        page.locator("summary", has_text="Organization").click()
+        page.get_by_label("Another campaign").fill("Sale 0")
+        if scripts:
+            expect(page.locator("#campaign-names option").first).to_have_attribute("value", "Sale 0")
+            channels = page.get_by_role("combobox", name="Find or create a channel")
+            channels.fill("news 0")
+            expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["News 0"])
+            channels.press("Enter")
+            expect(page.get_by_label("News 0", exact=True)).to_be_checked()
+        else:
+            page.get_by_label("New channels").fill("news 0")
+        page.get_by_role("button", name="Create link").locator("visible=true").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        page.goto(f"{address}/dashboard/links/1")
+        expect(page.locator("#campaign option:checked")).to_have_text("Sale 0")
+    link = ana.get("/urls")["data"]["urls"][0]
+    assert (link["campaign"], link["channel"]) == (1, [1])

@@ -1,6 +1,6 @@
 """The command palette, and keys of lists, in a real browser."""
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
@@ -9,6 +9,24 @@ from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
 _MILLISECONDS = 30_000  # for a busy machine
+
+# Records the texts that a status on the page gets, which screen readers read out.
+_RECORD = """
+  window.said = [];
+  new MutationObserver((changes) => {
+    for (const { target } of changes)
+      if (target.nodeType === 1 && target.getAttribute("role") === "status") said.push(target.textContent);
+  }).observe(document, { childList: true, subtree: true });
+"""
+
+
+def _hear(page: Page, text: str) -> None:
+    """Wait until a status on the page gets the text, as screen readers do."""
+    for _ in range(_MILLISECONDS // 50):
+        if text in page.evaluate("said"):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(text)
 
 
 def _fill(ana: Person) -> None:
@@ -66,12 +84,20 @@ def test_search_page_works_without_scripts(ana: Person, chrome: Browser, address
 def test_search_page_is_accessible_and_fits(ana: Person, chrome: Browser, address: str) -> None:
     _fill(ana)
     with signed_in_page(chrome, address) as page:
+        page.add_init_script(_RECORD)
         page.goto(f"{address}/dashboard/search?q=link")
+        expect(page.get_by_role("status").first).to_have_text("9 results for “link”")
+        _hear(page, "9 results for “link”")
         examine(page, "/dashboard/search")
         page.goto(f"{address}/dashboard")
         page.keyboard.press("Control+k")
         page.keyboard.type("link")
-        expect(page.locator("#palette .result")).to_have_count(8, timeout=_MILLISECONDS)
+        expect(page.locator("#palette .result")).to_have_count(9, timeout=_MILLISECONDS)
+        _hear(page, "9 results for “link”")
+        page.get_by_label("Search everything").fill("nothing like it")
+        _hear(page, "No results for “nothing like it”.")
+        page.get_by_label("Search everything").fill("link")
+        expect(page.locator("#palette .result")).to_have_count(9, timeout=_MILLISECONDS)
         examine(page, "palette")
 
 

@@ -1,6 +1,5 @@
 """Every public page in a real browser: desktop and phone, light and dark."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.accessibility import faults, show
-from tests.support.browser import HOST, served, window
+from tests.support.browser import window
 from tests.support.databases import ON_SQLITE
-from tests.support.fake_internet import FakeInternet
 from tests.support.layout import WIDTHS, layout_faults
-from tests.support.public_pages import TARGET, public_pages
-from tests.support.server import free_port
+from tests.support.public_pages import ROOT_PAGE, TARGET, public_pages
 from tests.support.visits import CHROME, clicks
-from waypost.app import build
-from waypost.db.database import Database
 from waypost.moderation import reports
-from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
@@ -28,18 +22,15 @@ SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by d
 
 
 @pytest.fixture
-def address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
+def address(public_address: str) -> str:
     """The service on its own address, with pixel consent enabled and one site that can be framed."""
-    port = free_port()
-    service_settings = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
-    with served(build(Settings(**service_settings), Database(settings.database)), port) as url:
-        yield url
+    return public_address
 
 
 def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browser, address: str) -> None:
     problems: dict[tuple[str, object], object] = {}
     with window(chrome, stays=True) as seen:
-        for public_page in public_pages(ana):
+        for public_page in (*public_pages(ana), ROOT_PAGE):
             response = seen.page.goto(f"{address}/{public_page.path}")
             assert (public_page.path, response and response.status) == (public_page.path, public_page.status)
             if public_page.says:

@@ -8,16 +8,16 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import HOST, served, window
-from tests.support.dashboard_paths import SIGNED_OUT, dashboard_paths
+from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
+from tests.support.form_pages import form_pages, public_form_pages, signed_out_paths, submit_in_browser
 from tests.support.layout import WIDTHS, layout_faults, mirror_faults
-from tests.support.public_pages import public_pages
+from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME
 from waypost.app import build
 from waypost.db.database import Database
-from waypost.demo import content
 from waypost.languages import PSEUDO_LANGUAGE
 from waypost.moderation import reports
 from waypost.settings import Settings
@@ -32,7 +32,9 @@ def address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
     """The service on its own address, with the pseudo-language."""
     port = free_port()
     changes: dict[str, Any] = {"base_url": f"http://{HOST}:{port}", "pixel_consent": "on", "pseudo_language": "on"}
-    opened = Settings.model_validate({**settings.model_dump(), **changes, "registration": "on"})
+    opened = Settings.model_validate(
+        {**settings.model_dump(), **changes, "registration": "on", "root_redirect": "page"}
+    )
     with served(build(opened, Database(settings.database)), port) as url:
         yield url
 
@@ -61,14 +63,13 @@ def _faults(page: Page) -> dict[object, list[str]]:
 
 
 def test_every_page_of_the_dashboard_fits_from_right_to_left(
-    ana: Person, chrome: Browser, address: str, context: BrowserContext, settings: Settings
+    ana: Person, chrome: Browser, address: str, context: BrowserContext, sample: None
 ) -> None:
-    ana.write(lambda tx: content.add(tx, ana.account, settings))
     public_pages(ana)
     ana.write(lambda tx: reports.add(tx, host="", alias="x", reason="phishing", comment="Bad", reporter=b"somebody"))
     problems: dict[str, object] = {}
     with window(chrome, context=context) as seen:
-        for path in SIGNED_OUT:
+        for path in signed_out_paths(ana):
             seen.page.goto(f"{address}{path}")
             problems[path] = _faults(seen.page)
         _sign_in(seen.page, address)
@@ -76,6 +77,9 @@ def test_every_page_of_the_dashboard_fits_from_right_to_left(
             response = seen.page.goto(f"{address}{path}")
             assert seen.page.locator("html").get_attribute("dir") == "rtl", path
             problems[path] = _faults(seen.page) if response and response.status < 500 else response
+        for form_page in form_pages(ana):
+            submit_in_browser(seen.page, address, form_page)
+            problems[form_page.name] = _faults(seen.page)
     assert {path: page_faults for path, page_faults in problems.items() if page_faults} == {}
 
 
@@ -84,10 +88,13 @@ def test_every_public_page_fits_from_right_to_left(
 ) -> None:
     problems: dict[str, object] = {}
     with window(chrome, stays=True, context=context) as seen:
-        for public_page in public_pages(ana):
+        for public_page in (*public_pages(ana), ROOT_PAGE):
             seen.page.goto(f"{address}/{public_page.path}")
             assert seen.page.locator("html").get_attribute("dir") == "rtl", public_page.path
             problems[public_page.path] = _faults(seen.page)
+        for form_page in public_form_pages(ana, "before-poll"):
+            submit_in_browser(seen.page, address, form_page)
+            problems[form_page.name] = _faults(seen.page)
     assert {path: page_faults for path, page_faults in problems.items() if page_faults} == {}
 
 

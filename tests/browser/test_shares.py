@@ -9,17 +9,8 @@ from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import examine, signed_in_page
 from tests.support.databases import ON_SQLITE
-from waypost.demo import content, visits
-from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
-
-
-@pytest.fixture
-def sample(ana: Person, settings: Settings, ingester: None) -> None:
-    """The sample content and visits of the demo."""
-    targets = ana.write(lambda tx: content.add(tx, ana.account, settings))
-    visits.write(settings.journal_dir, ana.account, targets)
 
 
 def _share(page: Page, address: str, *, password: str) -> str:
@@ -41,7 +32,7 @@ def _open(page: Page, url: str, password: str) -> None:
     page.goto(url)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Show statistics").click()
-    expect(page.get_by_text("Wrong password.")).to_be_visible()
+    expect(page.get_by_text("Wrong password.", exact=True)).to_be_visible()
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Show statistics").click()
     expect(page.get_by_role("heading", name="For our customer")).to_be_visible()
@@ -71,7 +62,7 @@ def test_share_open_filter_and_revoke(
         own.get_by_role("button", name="Revoke").click()
         expect(own.get_by_text("The share link was revoked.")).to_be_visible()
         page.reload()
-        expect(page.get_by_text("These statistics are not shared, or no longer.")).to_be_visible()
+        expect(page.get_by_text("This address has no shared statistics.")).to_be_visible()
         assert seen.foreign_urls == []
     context.close()
 

@@ -106,7 +106,7 @@ def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -
         page.locator("[data-create]:visible").first.dblclick()  # the second click must not close the dialog
         dialog = page.get_by_role("dialog", name="New link")
         field = dialog.get_by_label("Destination URL")
-        field.fill("https://target.example/")
+        field.fill("https://target.example/another")
         field.hover()
         page.mouse.down()
         page.mouse.move(5, 5)
@@ -165,7 +165,7 @@ def test_bio_preview_shows_newest_version(ana: Person, chrome: Browser, address:
         page.wait_for_load_state()
         expect(phone.get_by_role("heading", name="New words")).to_be_visible()
         page.context.clear_cookies()
-        with page.expect_response("**/dashboard/signin"):
+        with page.expect_response("**/dashboard/signin**"):
             words.fill("Newer words")
         page.wait_for_timeout(200)
         expect(phone.get_by_role("heading", name="New words")).to_be_visible()

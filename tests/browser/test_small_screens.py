@@ -6,9 +6,24 @@ from playwright.sync_api import Browser, expect
 from tests.conftest import Person
 from tests.support.browser_login import signed_in_page
 from tests.support.databases import ON_SQLITE
+from tests.support.layout import layout_faults
+from tests.support.trash import move
+from tests.support.visits import new_link
+from waypost.db.database import Database
+from waypost.db.schema import plans
 
 pytestmark = ON_SQLITE
 _PRIMARY = "a.button:not(.secondary, .plain), header button:not(.secondary, .plain)"
+
+# The labels that do not start next to their swatch.
+_WRAPPED = """(labels) => labels.filter((label) => {
+  const [line] = [...label.childNodes].map((node) => {
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    return range.getClientRects()[0]
+  })
+  return line.top > label.getBoundingClientRect().top + line.height / 2
+}).map((label) => `${label.textContent} is below its swatch`)"""
 
 
 @pytest.mark.parametrize("path", ["/files", "/qr", "/bios", "/campaigns", "/channels", "/splash"])
@@ -19,6 +34,42 @@ def test_page_has_one_main_action(ana: Person, chrome: Browser, address: str, pa
         header = page.locator(".topbar").locator(_PRIMARY)
         expect(page.locator(".page-header").locator(_PRIMARY)).to_have_count(1)
         expect(header).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_tabs_of_administration_are_one_row_that_shows_the_current_one(
+    ana: Person, chrome: Browser, address: str, language: str
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
+        page.goto(f"{address}/dashboard/admin/health")
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        boxes = [tab.bounding_box() for tab in page.locator(".tabs a").all()]
+        assert len({box["y"] for box in boxes if box}) == 1
+        last = boxes[-1]
+        assert last is not None
+        assert 0 <= last["x"] <= 390 - last["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "pt"])
+def test_long_words_fit_the_smallest_screen(
+    ana: Person, chrome: Browser, address: str, database: Database, sample: None, language: str
+) -> None:
+    ana.write(lambda tx: tx.execute(plans.update().values(name="Business plan 2027 (unlimited)")))
+    move(database, ana, "url", new_link(ana, "spring", title="Spring"))
+    faults = {}
+    with signed_in_page(chrome, address) as page:
+        page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
+        for path in ("", "/account", "/trash", "/admin/health"):
+            for width in (320, 360, 390):
+                page.set_viewport_size({"width": width, "height": 800})
+                page.goto(f"{address}/dashboard{path}")
+                expect(page.locator("html")).to_have_attribute("lang", language)
+                marks = page.locator(".tiles dt").evaluate_all(_WRAPPED)
+                faults[path, width] = [*layout_faults(page), *marks]
+    assert {place: page_faults for place, page_faults in faults.items() if page_faults} == {}
 
 
 @pytest.mark.parametrize("path", ["/splash/new", "/overlays/new?type=message"])
@@ -36,3 +87,19 @@ def test_preview_stays_above_the_form(ana: Person, chrome: Browser, address: str
         field = page.locator("#name").bounding_box()
         assert field is not None
         assert field["y"] >= box["y"] + box["height"] - 2 or field["y"] < 0
+
+
+def test_trash_shows_the_end_of_an_item_and_restores_it(ana: Person, chrome: Browser, address: str) -> None:
+    new_link(ana, "spring", title="Spring")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(f"{address}/dashboard/links")
+        page.locator("tbody tr").get_by_role("link", name="Spring", exact=True).click()
+        page.get_by_role("link", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        page.goto(f"{address}/dashboard/trash")
+        row = page.locator("tbody tr")
+        expect(row.get_by_text("Kept until")).to_be_in_viewport()
+        expect(row.get_by_title("Delete forever")).to_be_visible()
+        row.get_by_title("Restore").click()
+        expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()

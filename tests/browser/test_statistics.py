@@ -6,23 +6,20 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
-from tests.support.browser_login import examine, signed_in_page
+from tests.support.browser import window
+from tests.support.browser_login import examine, sign_in
 from tests.support.databases import ON_SQLITE
-from waypost.demo import content, visits
-from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 
 
-@pytest.fixture
-def sample(ana: Person, settings: Settings, ingester: None) -> None:
-    """The sample content and visits of the demo."""
-    targets = ana.write(lambda tx: content.add(tx, ana.account, settings))
-    visits.write(settings.journal_dir, ana.account, targets)
-
-
-def test_labels_and_map_filter_the_whole_page(ana: Person, chrome: Browser, address: str, sample: None) -> None:
-    with signed_in_page(chrome, address) as page:
+@pytest.mark.parametrize("scripts", [True, False])
+def test_labels_and_map_filter_the_whole_page(
+    ana: Person, chrome: Browser, address: str, sample: None, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/statistics")
         clicks = page.locator(".tiles dd").first
         whole = clicks.inner_text()
@@ -35,8 +32,51 @@ def test_labels_and_map_filter_the_whole_page(ana: Person, chrome: Browser, addr
         page.keyboard.press("Enter")
         page.wait_for_url("**country=**")
         expect(page.locator(".active-filters a")).to_have_count(3)
-        examine(page, "/dashboard/statistics")
+        if scripts:
+            examine(page, "/dashboard/statistics")
         page.get_by_role("link", name="Clear filters").click()
         page.wait_for_url(re.compile(r"/statistics$"))
         assert clicks.inner_text() == whole
-        examine(page, "/dashboard/statistics")
+        page.locator("summary", has_text="View as table").or_(page.locator("summary", has_text="Show as table")).click()
+        expect(page.locator(".chart-table table")).to_be_visible()
+        page.locator(".date-range summary").click()
+        page.get_by_role("link", name="This year").click()
+        page.wait_for_url("**period=year**")
+        page.locator(".date-range summary").click()
+        page.get_by_label("From").fill("2020-02-02")
+        page.get_by_label("To", exact=True).fill("2020-02-01")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.get_by_label("From")).to_have_accessible_description(re.compile("must"))
+        if scripts:
+            examine(page, "/dashboard/statistics")
+
+
+_RECORD_TEXTS = """
+  window.drawn = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.drawn.push(text);
+    return draw.call(this, text, ...place);
+  };
+"""
+_TEN_THOUSANDS = """() => {
+  const cells = document.querySelectorAll(".chart-table tbody tr td:nth-child(2)");
+  for (const cell of cells) cell.textContent = "16000";
+}"""
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "10K"), ("de", "10.000"), ("fr", "10\u00a0k"), ("es", "10\u00a0mil")]
+)
+def test_axis_has_numbers_of_the_language(
+    ana: Person, chrome: Browser, address: str, sample: None, language: str, text: str
+) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
+        page.add_init_script(_RECORD_TEXTS + f"addEventListener('readystatechange', {_TEN_THOUSANDS}, true);")
+        page.goto(f"{address}/dashboard/statistics")
+        expect(page.locator("[data-chart] canvas")).to_be_visible()
+        page.wait_for_function("text => window.drawn.includes(text)", arg=text)
+        assert "10k" not in page.evaluate("window.drawn")

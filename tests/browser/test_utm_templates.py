@@ -47,6 +47,39 @@ def test_template_is_created_and_applied_in_editor(
     assert ana.get("/urls")["data"]["urls"][0]["longurl"] == f"https://shop.example/a?{_QUERY}"
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_fields_are_applied_to_new_and_stored_destination_once(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as tab:
+        page = tab.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links/new")
+        page.get_by_label("Destination URL").first.fill("shop.example/a?size=9&utm_source=old#top")
+        page.locator("summary", has_text="UTM parameters").click()
+        page.get_by_label("Source utm_source").fill("my blog")
+        page.get_by_label("Campaign name utm_campaign").fill("50%25 off")
+        page.get_by_role("button", name="Create link").locator("visible=true").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        link = ana.get("/urls")["data"]["urls"][0]
+        tagged = "https://shop.example/a?size=9&utm_source=my%20blog&utm_campaign=50%2525%20off#top"
+        assert link["longurl"] == tagged
+        page.goto(f"{address}/dashboard/links/{link['id']}")
+        page.locator("summary", has_text="UTM parameters").click()
+        expect(page.get_by_label("Campaign name utm_campaign")).to_have_value("50%25 off")
+        page.get_by_label("Campaign name utm_campaign").fill("")
+        page.get_by_label("Medium utm_medium").fill("mail")
+        page.get_by_role("button", name="Save").locator("visible=true").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+        page.locator("summary", has_text="UTM parameters").click()
+        expect(page.get_by_label("Medium utm_medium")).to_have_value("mail")
+        page.goto(f"{address}/dashboard")  # no question about unsaved changes
+        page.wait_for_url(f"{address}/dashboard")
+    assert ana.get("/urls")["data"]["urls"][0]["longurl"] == (
+        "https://shop.example/a?size=9&utm_source=my%20blog&utm_medium=mail#top"
+    )
+
+
 def test_quick_create_applies_template_and_offers_copy_code_and_share(
     ana: Person, chrome: Browser, address: str
 ) -> None:

@@ -77,8 +77,10 @@ def test_deleted_account_leaves_only_reserved_aliases(run_migrated: RunCommand) 
     call(key, "POST", "/api/files/upload/a.txt", content=b"content")
     question = run_migrated("account", "delete", "ben")
     assert question.code == 2
-    assert "the account ben <ben@example.com> with 1 link, 1 file, its statistics" in " ".join(question.err.split())
-    assert run_migrated("account", "delete", "ben", "--yes").out == "ben is deleted, with 1 link, 1 file.\n"
+    refusal = " ".join(question.err.split())
+    assert "the account ben <ben@example.com> with 1 link, 1 file, its statistics" in refusal
+    assert "API keys in 7 days" in refusal
+    assert run_migrated("account", "delete", "ben", "--now", "--yes").out == "ben is deleted, with 1 link, 1 file.\n"
     assert [account["username"] for account in run_migrated("account", "list", "--json").json] == ["ana"]
     assert status(key) == 401
     with opened() as client:
@@ -92,11 +94,12 @@ def test_deleted_account_leaves_only_reserved_aliases(run_migrated: RunCommand) 
 def test_only_administrator_is_not_deleted(run_migrated: RunCommand) -> None:
     key = run_migrated(*ANA, "--json").json["apikey"]
     run_migrated(*BEN)
-    refused = run_migrated("account", "delete", "ana", "--yes")
-    assert (refused.code, "This is the only administrator." in refused.err, status(key)) == (1, True, 200)
+    for option in ((), ("--now",)):
+        refused = run_migrated("account", "delete", "ana", *option, "--yes")
+        assert (refused.code, "This is the only administrator." in refused.err, status(key)) == (1, True, 200)
     run_migrated("account", "admin", "ben")
-    assert run_migrated("account", "delete", "ana", "--yes").out == "ana is deleted, with no items.\n"
-    assert run_migrated("account", "delete", "ben", "--yes").code == 0
+    assert run_migrated("account", "delete", "ana", "--now", "--yes").out == "ana is deleted, with no items.\n"
+    assert run_migrated("account", "delete", "ben", "--now", "--yes").code == 0
     assert run_migrated("account", "list", "--json").json == []
 
 
@@ -105,10 +108,26 @@ def test_unknown_account_is_named(run_migrated: RunCommand, command: str) -> Non
     assert "id carla" in run_migrated("account", command, "carla").err
 
 
-def test_scheduled_deletion_is_shown_and_canceled(run_migrated: RunCommand) -> None:
-    run_migrated(*ANA)
-    scheduled = run_migrated("account", "delete", "ana", "--later", "--yes")
+@pytest.mark.parametrize("option", [(), ("--later",)])
+def test_scheduled_deletion_is_shown_and_canceled(run_migrated: RunCommand, option: tuple[str, ...]) -> None:
+    key = run_migrated(*ANA, "--json").json["apikey"]
+    scheduled = run_migrated("account", "delete", "ana", *option, "--yes")
+    assert status(key) == 200
     assert (scheduled.code, "ana will be deleted on" in scheduled.out) == (0, True)
     assert run_migrated("account", "show", "ana", "--json").json["deletion"] in scheduled.out
     assert run_migrated("account", "delete", "ana", "--cancel").out == "ana is not deleted.\n"
     assert run_migrated("account", "show", "ana", "--json").json["deletion"] is None
+
+
+def test_scheduled_account_can_be_deleted_at_once(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    assert "--now deletes it at once" in run_migrated("account", "delete", "ana", "--yes").out
+    assert run_migrated("account", "delete", "ana", "--now", "--yes").out == "ana is deleted, with no items.\n"
+    assert run_migrated("account", "list", "--json").json == []
+
+
+def test_options_of_deletion_exclude_each_other(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    refused = run_migrated("account", "delete", "ana", "--now", "--cancel", "--yes")
+    assert (refused.code, "exclude each other" in refused.err) == (2, True)
+    assert [account["username"] for account in run_migrated("account", "list", "--json").json] == ["ana"]

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import insert, update
 
 from tests.conftest import Person
+from tests.support.backup import copy_of_database
 from tests.support.cli import RunCommand
 from tests.support.databases import ON_SQLITE
 from tests.support.s3 import running_s3
@@ -84,14 +85,7 @@ def test_migration_copies_every_row(
     ana: Person, ben: Person, database: Database, target: Database, tmp_path: Path
 ) -> None:
     fill_all_tables(ana, ben)
-    copy = tmp_path / "stopped"
-    copy.mkdir()
-    with (
-        closing(sqlite3.connect(tmp_path / "waypost.db")) as original,
-        closing(sqlite3.connect(copy / "waypost.db")) as duplicate,
-    ):
-        original.backup(duplicate)
-    with closing(_open(copy)) as source:
+    with closing(copy_of_database(tmp_path / "waypost.db", tmp_path / "stopped")) as source:
         before = all_rows(source)
         assert all(before.values())
         copied = migrate_database.migrate(source, target, _no_progress)

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, text
 
+from tests.support.databases import ON_POSTGRESQL
 from waypost.clicks.blocks import compaction
 from waypost.clicks.blocks.counts import Counts
 from waypost.clicks.blocks.encoding import encode
@@ -176,3 +177,9 @@ def test_no_block_is_stored_for_a_deleted_account(database: Database, monkeypatc
     monkeypatch.setattr(compaction, "encode", delete_meanwhile)
     _compact(database)
     assert _blocks(database) == []
+
+
+@ON_POSTGRESQL
+def test_postgresql_does_not_compress_blocks(database: Database) -> None:
+    query = "SELECT attstorage FROM pg_attribute WHERE attrelid = 'visit_blocks'::regclass AND attname = 'content'"
+    assert database.read(lambda tx: tx.execute(text(query)).scalar()) in (b"e", "e")

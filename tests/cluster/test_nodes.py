@@ -63,6 +63,25 @@ def test_change_on_one_node_applies_on_other(nodes: Nodes) -> None:
     until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {404: _REQUESTS})
 
 
+def test_change_of_rotator_on_one_node_applies_on_other(nodes: Nodes) -> None:
+    body = {"name": "Turn", "slug": "turning"}
+    campaign = nodes.first.call("POST", "/api/campaign/add", key=nodes.key, json=body).json()["id"]
+    for alias, weight in (("never", 0), ("always", 1)):
+        path = f"/api/campaign/{campaign}/assign/{nodes.add(alias)}"
+        assert nodes.first.call("POST", path, key=nodes.key, json={"weight": weight}).status_code == 200
+
+    def is_never(node: Server, _n: int) -> int:
+        response = node.call("GET", "/r/turning", follow_redirects=False, headers={**_HOST, "User-Agent": "curl/8"})
+        assert response.status_code == 302
+        return int(response.headers["location"].endswith("never"))
+
+    assert _spread(nodes, is_never).keys() == {0, 1}
+    update = {"name": "Turn", "rotation": "weighted"}
+    assert nodes.first.call("PUT", f"/api/campaign/{campaign}/update", key=nodes.key, json=update).status_code == 200
+    assert [is_never(nodes.first, 0) for _ in range(10)] == [0] * 10
+    until(lambda: _spread(nodes, is_never) == {0: _REQUESTS})
+
+
 def test_click_limit_is_exact_across_nodes(nodes: Nodes) -> None:
     nodes.add("limited", clicklimit=17)
     assert _spread(nodes, lambda node, _n: _visit(node, "limited")) == {302: 17, 410: _REQUESTS - 17}

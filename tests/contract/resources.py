@@ -44,6 +44,7 @@ CAMPAIGN = Resource(
         "name": tuple(value for value in NOT_NAME if value not in (None, "")),
         "slug": (*NOT_LINE, "ab", "has space", "ünïcode", "a/b", "x" * 51, "api"),
         "public": NOT_FLAG,
+        "indexable": NOT_FLAG,
         "rotation": (*NOT_LINE, "turn"),
         "sticky": NOT_FLAG,
         "winner": (*NOT_NUMBER, 0),

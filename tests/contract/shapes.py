@@ -35,6 +35,7 @@ CAMPAIGN: Shape = {
 }
 CAMPAIGN_DETAILS: Shape = {
     **CAMPAIGN,
+    "indexable": bool,
     "rotation": "random",
     "sticky": bool,
     "winner": (int, None),

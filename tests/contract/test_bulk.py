@@ -97,6 +97,22 @@ def test_files_can_be_changed_and_deleted(ana: Person, item_ids: ItemIds) -> Non
     assert ana.get("/files")["result"] == 0
 
 
+def test_statistics_can_be_shared(ana: Person, ben: Person, item_ids: ItemIds) -> None:
+    fields = {"type": "link", "itemid": item_ids["url"], "password": "tulip"}
+    share = {"noun": "share", "id": item_ids["share"]}
+    created, changed, deleted, gone = bulk(
+        ana,
+        {"action": "create", "noun": "share", "fields": fields},
+        {**share, "action": "update", "fields": {"days": 7}},
+        {**share, "action": "delete"},
+        {**share, "action": "delete"},
+    )
+    assert [result["status"] for result in (created, changed, deleted, gone)] == [200, 200, 200, 404]
+    assert (created["haspassword"], changed["days"]) == (True, 7)
+    (foreign,) = bulk(ben, {"action": "delete", "noun": "share", "id": created["id"]})
+    assert foreign["status"] == 404
+
+
 def test_items_can_be_assigned(ana: Person, item_ids: ItemIds) -> None:
     channel = {"action": "assign", "noun": "channel", "id": item_ids["channel"]}
     campaign = {"action": "assign", "noun": "campaign", "id": item_ids["campaign"]}

@@ -60,6 +60,27 @@ def test_pictures_are_uploaded_with_the_form_and_kept_by_the_next_save(ana: Pers
     assert (_details(ana)["avatar"], _details(ana)["blocks"][0]["thumbnail"]) == ("", pictures[1])
 
 
+def test_picture_of_an_image_block_is_uploaded_kept_and_replaced_by_a_url(ana: Person, dashboard: Browser) -> None:
+    image = {"order": "b1", "b1.type": "image", "b1.alt": "A bowl"}
+    errors = _errors(_send(dashboard, **image))
+    assert list(errors) == ["b1.image"]
+    assert _send(dashboard, files={"b1.picture.file": picture()}, **image).status_code == 303
+    details = _details(ana)
+    (block,) = details["blocks"]
+    opened(ana.client.get(block["picture"].removeprefix(BASE)))
+    path = f"/bios/{details['id']}"
+    page = dashboard.get(path)
+    kept = {"b1.picture": hidden_field(page, "b1.picture"), "version": hidden_field(page, "version")}
+    assert _send(dashboard, path, **{**image, **kept, "b1.alt": "A blue bowl"}).status_code == 303
+    assert _details(ana)["blocks"][0]["picture"] == block["picture"]
+    kept["version"] = hidden_field(dashboard.get(path), "version")
+    url = {"b1.picture.remove": "on", "b1.image": "pictures.example/b.jpg"}
+    assert _send(dashboard, path, **{**image, **kept, **url}).status_code == 303
+    (block,) = _details(ana)["blocks"]
+    assert "picture" not in block
+    assert block["image"] == "https://pictures.example/b.jpg"
+
+
 def test_uploaded_pictures_survive_errors_and_block_buttons(ana: Person, dashboard: Browser) -> None:
     for fields in ({"name": ""}, {"do": "add-text"}):
         page = _send(dashboard, files={"avatar.file": picture()}, **fields)

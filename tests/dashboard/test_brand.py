@@ -231,3 +231,39 @@ def test_shared_statistics_have_the_brand(ana: Person, dashboard: Browser, servi
     page = new_browser(service).client.get(urlsplit(share["url"]).path).text
     assert f"<span>{_ESCAPED}</span>" in page
     assert style_path(Brand(color=COLOR)) in page
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("stored", "typed", "picked", "expected"),
+    [
+        ("", "", "#112233", "#112233"),
+        ("#112233", "#112233", "#445566", "#445566"),
+        ("#112233", "#778899", "#112233", "#778899"),
+        ("#112233", "#778899", "#445566", "#778899"),
+        ("#112233", "", "#112233", ""),
+    ],
+)
+def test_picked_color_counts_if_the_text_field_is_unchanged(
+    dashboard: Browser, database: Database, stored: str, typed: str, picked: str, expected: str
+) -> None:
+    save_brand(dashboard, name="Acme", color=stored)
+    before = hidden_field(dashboard.get(ADMIN), "pickedbefore")
+    assert before == (stored or "#0d7a58")
+    save_brand(dashboard, name="Acme", color=typed, picked=picked, pickedbefore=before)
+    assert _stored(database).color == expected
+
+
+@ON_SQLITE
+def test_preview_shows_the_form_without_saving_it(
+    ana: Person, ben: Person, dashboard: Browser, database: Database
+) -> None:
+    for path in (ADMIN, _domain(ana)):
+        page = save_brand(dashboard, f"{path}/preview", at=path, picture=logo(), name=_NAME, color=COLOR)
+        assert _ESCAPED in page.text
+        assert COLOR in page.text
+        assert "sandbox" in page.headers["content-security-policy"]
+        assert save_brand(dashboard, f"{path}/preview", at=path, name=_NAME, color="yellow").status_code == 204
+    assert _stored(database) == NO_BRAND
+    others = _domain(ben, "go.ben.example")
+    assert save_brand(dashboard, f"{others}/preview", at=ADMIN, name="x").status_code == 404

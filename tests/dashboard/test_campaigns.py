@@ -30,14 +30,14 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     assert address in page.text
     assert details["list"] not in page.text, "a private list is no link: its page is 404"
     settings = f"/campaigns/{spring}/settings"
-    form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on"}
+    form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on", "indexable": "on"}
     saved = dashboard.submit(settings, **form, version="of another form")
     assert saved.status_code == 400
     assert "changed since you opened it" in saved.text
     assert dashboard.submit_for_message(settings, **form, version=form_version(saved, settings)) == "Saved."
     details = ana.details("campaign", spring)
-    assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "rotator")] == [
-        *("Summer", "weighted", False, None, True, False)
+    assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "indexable", "rotator")] == [
+        *("Summer", "weighted", False, None, True, True, False)
     ]
     assert "Summer" in dashboard.get(f"/campaigns/{spring}/delete").text
     assert "deleted" in dashboard.submit_for_message(f"/campaigns/{spring}/delete")
@@ -98,9 +98,9 @@ def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person,
     stale = dashboard.submit(save, at=at, **changed_rows, version=form_version(page, save))
     assert "changed since you opened it" in stale.text
     for field, value, message in (
-        ("place.weight", ["3", "2000", "0"], "Link, row 2, Weight"),
-        ("place.quota", ["", "-1", ""], "Link, row 2, Quota"),
-        ("place.weight", ["3", "heavy", "0"], "Link, row 2, Weight"),
+        ("place.weight", ["3", "2000", "0"], "Link, row 2: Weight"),
+        ("place.quota", ["", "-1", ""], "Link, row 2: Quota"),
+        ("place.weight", ["3", "heavy", "0"], "Link, row 2: Weight"),
     ):
         rejected = dashboard.submit(save, at=at, **{**rows, field: value}, version=form_version(stale, save))
         assert rejected.status_code == 400

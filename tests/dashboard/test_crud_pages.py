@@ -248,12 +248,14 @@ def test_pixel_page_lists_every_provider(ana: Person, dashboard: Browser) -> Non
 @ON_SQLITE
 def test_domain_pages_show_dns_records_check_and_uses(ana: Person, dashboard: Browser) -> None:
     page = dashboard.get("/domains/new?domain=go.brand.example").text
-    assert "CNAME" in page
-    assert "go.localhost" in page
+    assert "Only this machine can open short URLs that begin with http://go.localhost:8000" in page
+    assert "CNAME" not in page
     for wrong in ("nothing", "http://10.0.0.1", "https://a b", "https://go.localhost", "https://x.example/path"):
         response = dashboard.get("/domains/new", params={"domain": wrong})
         assert response.status_code == 400, wrong
         assert "Host name must" in response.text
+        assert "Host name must" in dashboard.get("/domains/check", params={"domain": wrong}).text
+    assert "Host name" in dashboard.get("/domains/check").text
     domain = _create(dashboard, "domains")
     taken = dashboard.submit(
         "/domains/new", at="/domains/new?domain=go.brand.example", domain="https://go.brand.example"

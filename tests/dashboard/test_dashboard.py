@@ -113,14 +113,33 @@ def test_dashboard_on_branded_domain_returns_404(ana: Person, service: AsgiClien
         assert service.get(path, headers={"Host": "brand.example"}).status_code == 404
 
 
+CODINGS = (
+    ("gzip, deflate, br", "br"),
+    ("BR;q=0.1", "br"),
+    ("gzip;q=1.0, br;q=0", "gzip"),
+    ("gzip; q=0.0", ""),
+    ("", ""),
+)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("accepted", "encoding"), CODINGS)
+def test_page_is_compressed_as_client_accepts(browser: Browser, accepted: str, encoding: str) -> None:
+    plain = browser.client.get("/dashboard/signin", headers={"Accept-Encoding": "identity"})
+    response = browser.client.get("/dashboard/signin", headers={"Accept-Encoding": accepted})
+    assert response.headers.get("content-encoding", "") == encoding
+    assert (len(response.content), "content-encoding" in plain.headers) == (len(plain.content), False)
+    assert bool(encoding) == (int(response.headers["content-length"]) < int(plain.headers["content-length"]) / 2)
+
+
 @ON_SQLITE
 def test_static_files_are_immutable_and_compressed(browser: Browser) -> None:
     page = browser.get("/signin").text
     paths = re.findall(r'(?:href|src)="(/dashboard/static/[^"]+\.(?:css|js))"', page)
     assert len(paths) == 2
     for path in paths:
-        for encoding in ("br", "gzip", ""):
-            response = browser.client.get(path, headers={"Accept-Encoding": encoding})
+        for accepted, encoding in CODINGS:
+            response = browser.client.get(path, headers={"Accept-Encoding": accepted})
             assert response.status_code == 200
             assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
             assert response.headers.get("content-encoding", "") == encoding

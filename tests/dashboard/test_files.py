@@ -90,8 +90,13 @@ def test_upload_script_gets_json(ana: Person, dashboard: Browser) -> None:
     assert [(file["name"], file["url"]) for file in uploaded["files"]] == [
         ("a.txt", ana.get("/files")["list"][0]["shorturl"])
     ]
-    response = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}, maxdownloads="-1")
-    assert (response.status_code, response.json()["field"]) == (400, "maxdownloads")
+    faults = {"maxdownloads": "-1", "expiry": "tomorrow"}
+    response = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}, **faults)
+    assert (response.status_code, response.json()["fields"]) == (400, ["expiry", "maxdownloads"])
+    message = response.json()["message"]
+    assert message.startswith("Expires must be a date")
+    assert "Download limit must be" in message
+    assert "maxdownloads" not in message
 
 
 def test_upload_form_shows_and_enforces_plan_limits(ana: Person, dashboard: Browser) -> None:
@@ -115,7 +120,10 @@ def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben:
     token = hidden_field(dashboard.get(_NEW), "token")
     files = {"file": ("a.txt", b"content")}
     other = new_browser(client)
-    assert other.client.post(path, data={"token": token}, files=files).headers["location"] == "/dashboard/signin"
+    assert (
+        other.client.post(path, data={"token": token}, files=files).headers["location"]
+        == f"/dashboard/signin?next={path}"
+    )
     assert other.sign_in("ben").status_code == 303
     assert other.client.post(path, data={"token": token}, files=files).status_code == 403
     assert client.post(path, files=files).status_code == 403
@@ -208,8 +216,10 @@ def test_file_pages_of_another_account_return_404(ana: Person, ben: Person, dash
     assert "bens secret" not in dashboard.get("/files").text
     for path in (f"/files/{file}", f"/files/{file}/delete", f"/files/{file}/stats"):
         assert dashboard.get(path).status_code == 404, path
-    for path in (f"/files/{file}", "/files/delete", "/files/bulk"):
-        assert dashboard.submit(path, at="/files", id=file, name="Mine").status_code == 404, path
+    assert dashboard.submit(f"/files/{file}", at="/files", id=file, name="Mine").status_code == 404
+    for path in ("/files/delete", "/files/bulk"):
+        message = dashboard.submit_for_message(path, at="/files", id=file)
+        assert message == "1 item was deleted already and was skipped.", path
     assert _names(ben) == ["bens secret.txt"]
 
 

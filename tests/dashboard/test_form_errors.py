@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_SQLITE
+from tests.support.visits import new_link
 
 pytestmark = ON_SQLITE
 _URL = "https://example.com/"
@@ -55,7 +56,7 @@ def _open_sections(response: Any) -> list[str]:
         (
             "/links/new",
             {"url": _URL, "geotarget.location": ["Germany", "Spain"], "geotarget.link": [_URL, "x" * 9000]},
-            ["geotarget: By country, row 2, Destination must"],
+            ["geotarget.2.link: By country, row 2: Destination must"],
         ),
         ("/qr/new", {"type": "phone", "phone.phone": "one two"}, ["phone.phone: Number must"]),
     ],
@@ -67,6 +68,29 @@ def test_all_errors_of_a_form_are_reported_at_once(
     assert len(messages) == len(errors), messages
     for message, beginning in zip(messages, errors, strict=True):
         assert message.startswith(beginning), messages
+    assert ana.get("/urls")["data"]["result"] == 0
+
+
+def test_errors_of_rows_are_at_their_inputs(ana: Person, dashboard: Browser) -> None:
+    fields: dict[str, Any] = {
+        "url": _URL,
+        "geotarget.location": ["Germany", "Nowhere", "USA!"],
+        "geotarget.link": ["nothing", _URL, "javascript:1"],
+        "devicetarget.device": ["iPhone"],
+        "devicetarget.link": [""],
+        "deeplink.apple": ["foo"],
+        "deeplink.google": ["play.google.com/store"],
+        "parameters.name": ["a", "b" * 300],
+        "parameters.value": ["", "x"],
+    }
+    response = dashboard.submit("/links/new", **fields)
+    errors = dict(_summary(response))
+    assert list(errors) == [
+        *("geotarget.1.link", "geotarget.2.location", "geotarget.3.location", "geotarget.3.link"),
+        *("devicetarget.1.link", "deeplink.1.apple", "parameters.2.name"),
+    ]
+    assert errors["geotarget.2.location"].startswith("By country, row 2: Country is not a country")
+    assert "These are never met" not in response.text
     assert ana.get("/urls")["data"]["result"] == 0
 
 
@@ -114,3 +138,25 @@ def test_concurrent_change_is_in_the_summary(ana: Person, dashboard: Browser) ->
     ana.call("PUT", f"/splash/{splash}/update", {"title": "Changed"})
     errors = _summary(dashboard.submit(f"/splash/{splash}", name="Mine", version=version))
     assert errors[0][1].startswith("This was changed since you opened it")
+
+
+def test_errors_of_weights_and_quotas_are_at_their_cells(ana: Person, dashboard: Browser) -> None:
+    campaign = ana.add("campaign", name="Spring", slug="spring", rotation="weighted")
+    for name in ("a", "b"):
+        ana.call("POST", f"/campaign/{campaign}/assign/{new_link(ana, name)}")
+    at, save = f"/campaigns/{campaign}", f"/campaigns/{campaign}/links"
+    page = dashboard.get(at)
+    first, second = re.findall(r'name="place.id" value="(\d+)"', page.text)
+    rows = {"place.id": [first, second], "place.weight": ["2000", "heavy"], "place.quota": ["-1", "x"]}
+    response = dashboard.submit(save, at=at, **rows, version=form_version(page, save))
+    errors = _summary(response)
+    assert [(target, text.partition(" must ")[0]) for target, text in errors] == [
+        (f"place.{first}.weight", "Link, row 1: Weight"),
+        (f"place.{first}.quota", "Link, row 1: Quota"),
+        (f"place.{second}.weight", "Link, row 2: Weight"),
+        (f"place.{second}.quota", "Link, row 2: Quota"),
+    ]
+    for value in ("2000", "heavy", "-1", "x"):
+        assert re.search(rf'<input id="place[^>]+value="{value}"[^>]+aria-invalid="true"', response.text)
+    links = ana.get(f"/campaign/{campaign}/stats")["links"]
+    assert [(link["weight"], link["quota"]) for link in links] == [(1, None), (1, None)]

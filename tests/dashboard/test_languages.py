@@ -77,6 +77,10 @@ def test_time_is_written_as_dates_are(ana: Person, browser: Browser, language: s
 def test_formatted_error_is_translated_with_its_values() -> None:
     token = current_language.set("de")
     try:
+        assert gettext("expiry must not be in the past.") == "expiry darf nicht in der Vergangenheit liegen."
+        assert gettext(
+            "geotarget.2.location is not a country: use its English name or two-letter code, such as Germany or DE."
+        ).startswith("geotarget.2.location ist kein Land:")
         assert gettext("name must be at most 5 characters.") == "name darf höchstens 5 Zeichen haben."
         assert gettext("Not a text of the catalog at all.") == "Not a text of the catalog at all."
         assert ngettext("%(count)s click", "%(count)s clicks", 1234) == "1.234 Klicks"
@@ -84,6 +88,26 @@ def test_formatted_error_is_translated_with_its_values() -> None:
     finally:
         current_language.reset(token)
     assert gettext("name must be at most 5 characters.") == "name must be at most 5 characters."
+
+
+@pytest.mark.parametrize(
+    ("message", "german"),
+    [
+        ("old.example cannot be read: it answered with status 500.", "antwortete mit Status 500."),
+        ("old.example cannot be read: it limits its requests for too long.", "begrenzt die Anfragen zu lange."),
+        (
+            "logo cannot be fetched: it takes too long.",
+            "logo kann nicht abgerufen werden: die Antwort dauert zu lange.",
+        ),
+        ("objects cannot be written: disk full", "Objekte können nicht geschrieben werden: disk full"),
+    ],
+)
+def test_stored_reason_is_translated_when_it_is_shown(message: str, german: str) -> None:
+    token = current_language.set("de")
+    try:
+        assert gettext(message).endswith(german)
+    finally:
+        current_language.reset(token)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,18 @@ def test_search_without_results_says_so(dashboard: Browser) -> None:
     assert "No results for “xyzzy”." in dashboard.get("/search", params={"q": "xyzzy"}).text
 
 
+def test_count_of_results_is_a_status_and_in_the_title(ana: Person, dashboard: Browser) -> None:
+    assert 'role="status" data-results-count' not in dashboard.get("/search").text
+    for number in (1, 2):
+        ana.add("url", url=DESTINATION, title=f"<Xy {number}>", custom=f"item-{number}")
+        page = dashboard.get("/search", params={"q": "<Xy"}).text
+        text = "1 result for “&lt;Xy”" if number == 1 else "2 results for “&lt;Xy”"
+        assert f'role="status" data-results-count>{text}</p>' in page
+        assert re.search(rf"<title>\s*{text}", page)
+    dashboard.submit("/language", at="/links", language="fr")
+    assert "2 résultats pour « &lt;Xy »" in dashboard.get("/search", params={"q": "<Xy"}).text
+
+
 def test_commands_match_beginnings_of_words_and_keywords(dashboard: Browser) -> None:
     assert _results(dashboard, "new qr") == {"Actions": ["New QR code"]}
     assert _results(dashboard, "2fa") == {"Pages": ["Two-factor authentication"]}
@@ -95,3 +107,28 @@ def test_shortcuts_of_single_keys_can_be_turned_off_and_on(dashboard: Browser) -
     for value in ("off", "on"):
         assert dashboard.submit("/shortcuts", at="/links", shortcuts=value).status_code == 303
         assert f'data-shortcuts="{value}"' in dashboard.get("/links").text
+
+
+@pytest.mark.parametrize(
+    ("q", "path"),
+    [
+        ("recovery", "/dashboard/account/factor"),
+        ("bookmarklet", "/dashboard/account/connections"),
+        ("broken", "/dashboard/links?status=dead"),
+        ("lesezeichen", "/dashboard/account/connections"),
+        ("konto entfernen", "/dashboard/account/delete"),
+        ("backup", "/dashboard/admin/health"),
+        ("export data", "/dashboard/account#data"),
+    ],
+)
+def test_pages_are_found_by_words_in_english_and_in_language_of_page(dashboard: Browser, q: str, path: str) -> None:
+    dashboard.submit("/language", at="/account", language="de")
+    page = dashboard.get("/search", params={"q": q}).text
+    assert f'class="result" href="{path}"' in page
+    assert dashboard.client.get(path).status_code == 200
+
+
+def test_language_is_changed_from_the_palette(dashboard: Browser) -> None:
+    assert _results(dashboard, "language fran")["Actions"] == ["Français"]
+    dashboard.submit("/language", at="/search?q=language", language="fr")
+    assert '<html lang="fr"' in dashboard.get("/account").text

@@ -26,6 +26,13 @@ def fixed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "now", lambda: _NOW)
 
 
+def _set_hour_of_today(monkeypatch: pytest.MonkeyPatch, hour: int) -> date:
+    """Set the clock to half past this hour of today, UTC. Return the day."""
+    midnight = clock.now() // 86_400 * 86_400
+    monkeypatch.setattr(clock, "now", lambda: midnight + hour * 3600 + 1800)
+    return clock.local(midnight, _UTC).date()
+
+
 def _days(page: str) -> tuple[str, str]:
     first, last = re.findall(r'type="date"\s+name="(?:from|to)"\s+value="([^"]+)"', page)
     return first, last
@@ -45,9 +52,20 @@ def _days(page: str) -> tuple[str, str]:
         ("?period=all", 0, 0),
     ],
 )
-def test_presets_end_today_or_yesterday(dashboard: Browser, query: str, first: int, last: int) -> None:
-    today = clock.local(clock.now(), _UTC).date()
+def test_presets_end_today_or_yesterday(
+    dashboard: Browser, monkeypatch: pytest.MonkeyPatch, query: str, first: int, last: int
+) -> None:
+    today = _set_hour_of_today(monkeypatch, 12)
     assert _days(dashboard.get(query).text) == tuple((today - timedelta(days=n)).isoformat() for n in (first, last))
+
+
+@pytest.mark.parametrize(("hour", "first"), [(0, 1), (22, 1), (23, 0)])
+def test_24_hours_end_with_this_hour(
+    dashboard: Browser, monkeypatch: pytest.MonkeyPatch, hour: int, first: int
+) -> None:
+    today = _set_hour_of_today(monkeypatch, hour)
+    days = ((today - timedelta(days=first)).isoformat(), today.isoformat())
+    assert _days(dashboard.get("?period=24h").text) == days
 
 
 def test_month_and_year_begin_with_their_first_day(dashboard: Browser) -> None:
@@ -110,3 +128,11 @@ def test_shares_and_names_of_labels_are_shown(ana: Person, dashboard: Browser) -
     ]
     assert f"/dashboard/links/{link}/stats?language=de" in page
     assert "Short link" in page
+
+
+def test_unfinished_day_is_marked_in_the_chart(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url="https://target.example/", custom="spring")
+    dashboard.client.get("/spring")
+    for query, is_marked in (("7", True), ("today", True), ("yesterday", False)):
+        page = dashboard.get(f"/statistics?period={query}").text
+        assert ('data-unfinished="so far"' in page) == is_marked, query

@@ -198,7 +198,7 @@ def test_week_is_in_the_time_zone_of_the_viewer(ana: Person, dashboard: Browser,
     page = dashboard.get(f"/links/{spring}/stats").text
     assert 'title="Monday, 23:00: 7"' in page
     dashboard.client.cookies.set("waypost_zone", "Asia/Tokyo")
-    assert 'title="Tuesday, 8:00: 7"' in dashboard.get(f"/links/{spring}/stats").text
+    assert 'title="Tuesday, 08:00: 7"' in dashboard.get(f"/links/{spring}/stats").text
 
 
 def _import(tx: Connection, account: int, link: int) -> None:
@@ -265,4 +265,5 @@ def test_period_without_visits_has_no_empty_axis(dashboard: Browser, spring: int
     page = dashboard.get(f"/links/{spring}/stats?from=2020-01-01&to=2020-01-31").text
     assert "Nothing was counted in this period." in page
     assert "data-chart" not in page
+    assert "Show as table" not in page
     assert "data-chart" in dashboard.get(f"/links/{spring}/stats").text

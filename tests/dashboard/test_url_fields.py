@@ -7,8 +7,11 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
+from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
+from tests.support.files import new_file
+from tests.support.qr_decoders import png
 from waypost.dashboard.forms import complete_url
-from waypost.qr.pages import PARTS
+from waypost.qr.content_fields import PARTS
 
 _LINK = {"url": "https://example.com/"}
 _FIELDS: list[tuple[str, dict[str, Any], str]] = [
@@ -57,6 +60,29 @@ def test_url_field_adds_missing_scheme(
     assert response.status_code == 303, response.text
     item = ana.get(f"/{_NOUNS[page]}/1")
     assert "https://www.example.com/go?x=1" in str(item)
+
+
+@ON_SQLITE
+def test_url_of_an_embedded_player_gets_a_missing_scheme(ana: Person, dashboard: Browser) -> None:
+    fields = {"name": "A", "order": "b", "b.type": "embed", "b.title": "A film", "b.url": "  vimeo.com/22439234 "}
+    response = dashboard.submit("/bios/new", **fields)
+    assert response.status_code == 303, response.text
+    assert ana.get("/bio/1")["details"]["blocks"][0]["url"] == "https://vimeo.com/22439234"
+
+
+@ON_SQLITE
+def test_url_of_a_logo_gets_a_missing_scheme(ana: Person, dashboard: Browser, internet: FakeInternet) -> None:
+    new_file(ana, "own.png", png(), custom="own-logo")
+    fields = {"type": "text", "text.text": "Hello", "foreground": "#000000", "background": "#ffffff", "level": "auto"}
+    fields |= {"modules": "square", "eyes": "square", "margin": "4"}
+    with server(lambda _head: [ok(png(), b"Content-Type: image/png")]) as internet.routes[PUBLIC]:
+        internet.add_host("pictures.example", PUBLIC)
+        for logo in (" http://pictures.example/logo.png ", " own-logo "):
+            assert dashboard.submit("/qr/new", **fields, logo=logo).status_code == 303, logo
+        response = dashboard.submit("/qr/new", **fields, logo="  pictures.example/logo.png ")
+    assert [ana.get(f"/qr/{code}")["details"]["logo"] for code in (1, 2)] == [True, True]
+    assert 'value="https://pictures.example/logo.png"' in response.text
+    assert "it did not answer" in response.text  # no TLS here
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ def test_template_is_written_into_destination_of_stored_link(ana: Person, dashbo
 def test_template_of_another_account_is_refused_at_its_field(ana: Person, ben: Person, dashboard: Browser) -> None:
     _template(ana)
     foreign = _template(ben, name="Theirs")
-    for place in ({}, {"quick": "create"}):
+    for place, named in (({}, "the options"), ({"quick": "create"}, "your UTM templates")):
         page = dashboard.submit("/links/new", url=_URL, custom="mine", utm_template=str(foreign), **place)
         assert page.status_code == 400
-        assert "UTM template must be one of your UTM templates." in page.text
+        assert f"UTM template must be one of {named}. Select another one." in page.text
         assert 'aria-describedby="' in page.text
         assert f'value="{_URL}"' in page.text
         assert "Theirs" not in page.text
@@ -89,4 +89,52 @@ def hidden_undo(page: Any) -> str:
     """Return the batch of the Undo button."""
     match = re.search(r'name="batch"\s+value="(\w+)"', page.text)
     assert match is not None
+    return match[1]
+
+
+def test_fields_are_written_into_destination_of_new_link(ana: Person, dashboard: Browser) -> None:
+    template = _template(ana)
+    fields = {"utm_source": "my blog", "utm_medium": "", "utm_content": "ä&b"}
+    url = f"{_URL}&utm_medium=kept&utm_source=old#top"
+    assert dashboard.submit("/links/new", url=url, custom="a", **fields).status_code == 303
+    written = f"{_URL}&utm_medium=kept&utm_source=my%20blog&utm_content=%C3%A4%26b#top"
+    assert ana.get("/urls")["data"]["urls"][0]["longurl"] == written
+    both = {"utm_source": "my blog", "utm_template": str(template)}
+    assert dashboard.submit("/links/new", url=_URL, custom="b", **both).status_code == 303
+    assert ana.get("/urls")["data"]["urls"][0]["longurl"] == f"{_URL}&utm_source=my%20blog&utm_medium=e-mail"
+
+
+def test_edited_fields_are_written_and_emptied_ones_removed(ana: Person, dashboard: Browser) -> None:
+    url = f"{_URL}&utm_source=old&utm_medium=mail&utm_term=a%20b"
+    link = new_link(ana, "boots", url=url)
+    page = dashboard.get(f"/links/{link}")
+    shown = {name: _value(page, name) for name in ("utm_source", "utm_medium", "utm_term", "utm_content")}
+    assert shown == {"utm_source": "old", "utm_medium": "mail", "utm_term": "a b", "utm_content": ""}
+
+    def save(**fields: str) -> str:
+        version = form_version(dashboard.get(f"/links/{link}"), f"/links/{link}")
+        assert dashboard.submit(f"/links/{link}", version=version, **fields).status_code == 303
+        return str(ana.details("url", link)["longurl"])
+
+    assert save(url=url, **{**shown, "utm_source": "new", "utm_medium": ""}) == f"{_URL}&utm_source=new&utm_term=a%20b"
+    shown = {"utm_source": "new", "utm_medium": "", "utm_term": "a b", "utm_content": ""}
+    pasted = "https://shop.example/shoes?utm_source=pasted"
+    assert save(url=pasted, **shown) == pasted, "unchanged fields leave a new destination as it is"
+
+
+def test_too_long_field_is_refused_with_its_label(ana: Person, dashboard: Browser) -> None:
+    page = dashboard.submit("/links/new", url=_URL, custom="a", utm_source="x" * 256, utm_term="kept")
+    assert page.status_code == 400
+    assert "Source must be at most 255 characters." in page.text
+    assert _value(page, "utm_term") == "kept"
+    assert f'value="{_URL}"' in page.text
+    too_long = dashboard.submit("/links/new", url=f"{_URL}&x={'y' * 8100}", custom="a", utm_source="x" * 200)
+    assert "Destination URL must be at most 8192 characters with the UTM parameters." in too_long.text
+    assert ana.get("/urls")["data"]["result"] == 0
+
+
+def _value(page: Any, name: str) -> str:
+    """Return the value of a text field."""
+    match = re.search(rf'name="{name}"\s+type="text"\s+value="([^"]*)"', page.text)
+    assert match is not None, name
     return match[1]

@@ -46,7 +46,7 @@ def test_clicks_are_listed_newest_first(dashboard: Browser, spring: int) -> None
     rows = _rows(dashboard)
     assert ["autumn" in row for row in rows] == [True, False, False]
     assert "Spring &lt;sale&gt;" in rows[2]
-    for text in ("news.example", "Firefox", "Windows", "Desktop", "pt", "New visitor"):
+    for text in ("news.example", "Firefox", "Windows", "Desktop", "Portuguese", "New visitor"):
         assert text in rows[2]
 
 

@@ -14,10 +14,10 @@ from waypost.db.database import Database
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.domain_view import OWN_HOST
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 
 NOW = 1_800_000_000
-TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, None, None, "", "public")
+TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, "", "public")
 HOT = HotResponse(b"", b"", 1 << 62)
 
 

@@ -6,19 +6,23 @@ These tests never call `reap_stalled_connections`, so a wait without a timeout f
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar, get_args
 
 import pytest
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, make_url, select, text
 
+from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from tests.support.threads import join
 from waypost.db import change_log, notifications
 from waypost.db.database import Database, Durability
+from waypost.db.schema import links
 from waypost.errors import Kind, Problem
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.click_limits import take_click
 
 T = TypeVar("T")
 pytestmark = ON_POSTGRESQL
@@ -116,6 +120,20 @@ def test_write_with_lost_commit_response_is_not_repeated(
         proxied.write(lambda tx: tx.execute(update), durability=durability)
     assert caught.value.kind is Kind.UNAVAILABLE
     assert database.read(limit) == before + 1
+
+
+def test_single_statement_with_lost_response_is_not_repeated(
+    database: Database, proxied: Database, proxy: TcpProxy, ana: Person
+) -> None:
+    link = ana.add("url", url="https://example.com/", clicklimit=5)
+    proxied.read(_select_one)
+    proxy.drop_response_to = b"UPDATE links"
+    with pytest.raises(Problem) as caught:
+        proxied.write(
+            partial(take_click, account=ana.account, link=link), durability="process", autocommit=True, once=True
+        )
+    assert caught.value.kind is Kind.UNAVAILABLE
+    assert database.read(lambda tx: tx.execute(select(links.c.taken)).scalar_one()) == 1
 
 
 class _PausedDatabase(Database):

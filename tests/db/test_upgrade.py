@@ -238,10 +238,16 @@ def _describe(tx: Connection) -> dict[str, Any]:
             "parents": sorted(inspector.get_foreign_keys(name), key=repr),
             "unique": sorted(inspector.get_unique_constraints(name), key=repr),
             "checks": sorted(inspector.get_check_constraints(name), key=repr),
-            "indexes": sorted(inspector.get_indexes(name), key=repr),
+            "indexes": sorted((_index(dict(index)) for index in inspector.get_indexes(name)), key=repr),
         }
         if tx.dialect.name == "sqlite":
             stored = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :name"
             sql = tx.execute(text(stored), {"name": name}).scalar_one()
             described[name]["kind"] = ["AUTOINCREMENT" in sql, "WITHOUT ROWID" in sql]
     return described
+
+
+def _index(index: dict[str, Any]) -> dict[str, Any]:
+    """Return an index with its options as text: on SQLite, equal conditions of partial ones are different objects."""
+    options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
+    return {**index, "dialect_options": options}

@@ -15,7 +15,7 @@ from threading import Thread
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.support.browser import browser, window
 from tests.support.load import until
@@ -132,7 +132,7 @@ def test_site_opens_newest_version_and_has_menu_of_versions(site: Path) -> None:
         seen.page.goto(f"{url}/")
         seen.page.wait_for_url(f"{url}/1.0/")
         menu = seen.page.locator(".md-version")
-        assert menu.locator(".md-version__link").all_text_contents() == ["1.0", "0.9"]
+        expect(menu.locator(".md-version__link")).to_have_text(["1.0", "0.9"])
         menu.hover()
         menu.get_by_text("0.9").click()
         seen.page.wait_for_url(f"{url}/0.9/")

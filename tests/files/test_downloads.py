@@ -20,7 +20,7 @@ def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: AsgiClie
     file = new_file(ana, "my <b>report.pdf", CONTENT, custom="mine", maxdownloads=5, expiry="2999-12-31")
     page = open_page(service)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    for text in ("my &lt;b&gt;report.pdf", "10 kB", "5 downloads left", "2999-12-31 23:59 UTC"):
+    for text in ("my &lt;b&gt;report.pdf", "10 kB", "5 downloads left", "31 Dec 2999, 23:59 UTC"):
         assert text in page.text
     assert 'href="/mine?download=1"' in page.text
     assert "<script" not in page.text

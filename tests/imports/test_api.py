@@ -34,7 +34,7 @@ def test_api_plans_applies_and_undoes(ana: Person, service: AsgiClient) -> None:
     ana.post("/import/apply")
     assert await_import(ana)["state"] == "applied"
     await_response(service, "/taken-2", 302)
-    assert ana.get("/import/undo")["data"] == {"deleted": 3, "restored": 0, "clicks": 0, "edited": []}
+    assert ana.get("/import/undo")["data"] == {"deleted": 3, "restored": 0, "clicks": 1, "edited": []}
     ana.post("/import/undo")
     assert await_import(ana)["state"] == "undone"
     assert ana.get("/urls")["data"]["result"] == 1
@@ -48,6 +48,13 @@ def test_api_reads_a_service(ana: Person, monkeypatch: pytest.MonkeyPatch) -> No
         details = await_import(ana)
     assert (details["state"], "internal address" in details["error"]) == ("failed", True)
     assert ana.call("POST", "/import/apply").status_code == 409
+
+
+def test_api_imports_links_without_a_host_to_a_domain(ana: Person) -> None:
+    ana.add("domain", domain="https://links.example.com")
+    ana.post("/import/add", {"file": _upload(ana, CSV), "hosts": {"": "links.example.com"}})
+    assert await_import(ana)["fates"]["create"] == 3
+    assert {row["host"] for row in ana.get("/import/rows", fate="create")["data"]["rows"]} == {"links.example.com"}
 
 
 def test_import_ends_while_the_database_is_down(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:

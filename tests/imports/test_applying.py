@@ -54,6 +54,27 @@ def test_imported_clicks_count_toward_limit_and_totals_verify(
     assert ana.database.write(verify.differences) == []
 
 
+def test_aliases_that_differ_by_case_alone_conflict_on_a_domain_that_ignores_case(
+    ana: Person, service: AsgiClient, settings: Settings
+) -> None:
+    ana.add("domain", domain="https://links.example.com", ignorecase=True)
+    ana.add("url", url=SHOP, custom="Summer", domain="https://links.example.com")
+    file = f"alias,url\nSpring,{SHOP}/1\nSPRING,{SHOP}/2\nsummer,{SHOP}/3"
+    options = Options(hosts={"": "links.example.com"})
+    assert plan(ana, settings, file, options) == [
+        ("create", "spring"),
+        ("conflict", "spring"),
+        ("conflict", "summer"),
+    ]
+    apply.apply(ana.database, ana.account, settings)
+    for alias in ("Spring", "SPRING", "spring"):
+        response = service.get(f"/{alias}", headers={"Host": "links.example.com"})
+        assert (response.status_code, response.headers["location"]) == (302, f"{SHOP}/1")
+    assert plan(ana, settings, file, options)[0] == ("there", "spring")
+    suffixed = plan(ana, settings, file, Options("suffix", hosts=options.hosts))
+    assert [alias for _, alias in suffixed] == ["spring", "spring-2", "summer-2"]
+
+
 def test_links_are_listed_in_order_of_creation(ana: Person, settings: Settings) -> None:
     run(
         ana,

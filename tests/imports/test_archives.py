@@ -3,17 +3,18 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from tests.conftest import BASE, Person
-from tests.support.archives import Move, answers, counts, export, fill, normalized, plan, shift_ids, totals
+from tests.support.archives import FIREFOX, Move, answers, counts, export, fill, normalized, plan, shift_ids, totals
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
-from tests.support.imports import await_import
+from tests.support.imports import SHOP, await_import, run
+from tests.support.visits import new_link
 from waypost import clock
 from waypost.clicks.stats import verify
 from waypost.db import schema
-from waypost.imports import apply, plans, undo
+from waypost.imports import apply, plan_removal, undo
 from waypost.imports.planner import Options
 from waypost.settings import Settings
 
@@ -43,6 +44,17 @@ def test_account_is_equal_after_its_archive_was_imported(
     old_file, new_file = (person.get("/files")["list"][0]["shorturl"] for person in (ana, new))
     assert old_file == new_file
     assert new.client.get(new_file[len(BASE) :]).content == b"\x00\xff" * 5000
+
+
+def test_links_of_an_archive_keep_their_order(ana: Person, settings: Settings, cleo: Move, tmp_path: Path) -> None:
+    new_link(ana, "first")
+    run(ana, settings, f"alias,url,created\nthird,{SHOP},2021-01-01\nsecond,{SHOP},2020-01-01")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    plan(new, new_settings, archive)
+    apply.apply(new.database, new.account, new_settings)
+    for person in (ana, new):
+        assert [link["alias"] for link in person.get("/urls")["data"]["urls"]] == ["third", "second", "first"]
 
 
 def test_second_import_of_archive_creates_nothing(
@@ -101,6 +113,28 @@ def test_taken_aliases_and_domains_of_others_are_conflicts(
     assert ben.database.read(verify.differences) == []
 
 
+def test_visits_of_items_that_stay_behind_count_for_the_account(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    new, new_settings = cleo
+    new.add("url", url="https://example.com/mine", custom="taken")
+    for alias in ("comes", "taken", "deleted"):
+        link = ana.add("url", url="https://example.com/", custom=alias)
+        service.get(f"/{alias}", headers={"User-Agent": FIREFOX})
+    ana.get("/urls")
+    ana.call("DELETE", f"/url/{link}/delete")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    before = totals(new)
+    assert plan(new, new_settings, archive) == {"create": 1, "conflict": 1}
+    apply.apply(new.database, new.account, new_settings)
+    assert new.database.read(verify.differences) == []
+    assert _clicks(new, "account") == _clicks(ana, "account") == 3
+    assert (_clicks(new, "link"), len(new.get("/urls")["data"]["urls"])) == (3, 2)
+    undo.undo(new.database, new.account)
+    assert totals(new) == before
+    assert new.database.read(verify.differences) == []
+
+
 def test_interrupted_application_resumes_with_the_same_result(
     ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +163,12 @@ def test_interrupted_application_resumes_with_the_same_result(
     assert new_answers == old_answers
 
 
+def _clicks(person: Person, kind: str) -> int:
+    c = schema.click_times.c
+    query = select(func.sum(c.clicks)).where(c.account == person.account, c.kind == kind)
+    return int(person.database.read(lambda tx: tx.execute(query).scalar_one()))
+
+
 class _Interruption(Exception):
     """The process was interrupted."""
 
@@ -142,7 +182,7 @@ def test_staged_files_are_deleted_with_their_plan(
     plan(new, new_settings, archive)
     due = select(schema.orphan_objects.c.due)
     assert min(new.database.read(lambda tx: tx.execute(due).scalars().all())) > clock.now() + 86_400
-    plans.remove(new.database, new.account, 1)
+    plan_removal.remove(new.database, new.account, 1)
     assert max(new.database.read(lambda tx: tx.execute(due).scalars().all())) <= clock.now()
 
 

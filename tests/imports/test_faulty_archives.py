@@ -84,3 +84,37 @@ def test_invalid_rows_of_archive_lose_nothing_else(ana: Person, settings: Settin
     assert "2 invalid rows of clicks_by_time" in new.get("/import")["details"]["ignored"]
     apply.apply(new.database, new.account, new_settings)
     assert new.client.get("/good").status_code == 302
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("sheet", "row", "reason"),
+    [
+        (
+            "domains",
+            {"scheme": "https", "host": "go.brand.example", "redirectroot": "javascript:alert(1)"},
+            "redirectroot",
+        ),
+        (
+            "domains",
+            {"scheme": "https", "host": "go.brand.example", "redirectroot": "https://go.brand.example/"},
+            "loop",
+        ),
+        ("splash_pages", {"name": "S", "link": "javascript:alert(1)"}, "link"),
+        ("overlays", {"name": "O", "type": "message", "message": "Hi", "link": "javascript:alert(1)"}, "link"),
+        ("overlays", {"name": "O", "type": "image"}, "image is required"),
+        ("pixels", {"name": "P", "type": "socialapixel", "tag": "'><script>"}, "tag must be"),
+        ("pixels", {"name": "P", "type": "unknown", "tag": "1"}, "type must be"),
+        ("campaigns", {"name": "C", "slug": "a/b"}, "slug"),
+        ("campaigns", {"name": "C", "slug": "taken"}, "taken"),
+    ],
+)
+def test_items_that_the_api_refuses_are_impossible(
+    ana: Person, settings: Settings, cleo: Move, tmp_path: Path, sheet: str, row: dict[str, str], reason: str
+) -> None:
+    archive = export(ana, settings, tmp_path / "a.zip")
+    changed = _changed(archive, tmp_path / "b.zip", f"{sheet}.jsonl", json.dumps({"id": 1, **row}).encode())
+    new, new_settings = cleo
+    new.add("campaign", name="Mine", slug="taken")
+    assert plan(new, new_settings, changed) == {"impossible": 1}
+    assert reason in new.get("/import/rows")["data"]["rows"][0]["reason"]

@@ -55,7 +55,7 @@ def _dump(path: Path) -> Path:
 
 def _progress(person: Person) -> tuple[int, ...]:
     c = import_plans.c
-    query = select(c.stage_position, c.created_position, c.row_position, c.clicks_position)
+    query = select(c.stage_position, c.rank_position, c.row_position, c.clicks_position)
     return tuple(person.database.read(lambda tx: tx.execute(query).one()))
 
 

@@ -12,6 +12,7 @@ from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.imports import plan_report, plans
 from waypost.imports.planner import Options
+from waypost.imports.sources.csv_columns import FIELDS
 from waypost.moderation import blocklist
 from waypost.settings import Settings
 
@@ -100,6 +101,19 @@ def test_unknown_host_is_impossible_unless_mapped(ana: Person, ben: Person, sett
     ]
 
 
+def test_links_without_a_host_go_to_the_domain_that_is_named(ana: Person, settings: Settings) -> None:
+    ana.add("domain", domain="https://go.ana.example")
+    file = f"alias,domain,url\na/b,,{SHOP}\nown,go.localhost,{SHOP}"
+    assert [fate for fate, _ in plan(ana, settings, file)] == ["impossible", "create"]
+    rows = planned_rows(ana, settings, file, Options(hosts={"": "go.ana.example"}))
+    assert [(row.fate, row.host, row.alias) for row in rows] == [
+        ("create", "go.ana.example", "a/b"),
+        ("create", "", "own"),
+    ]
+    (row, _) = planned_rows(ana, settings, file, Options(hosts={"": "go.ben.example"}))
+    assert "host =go.example.com" in row.reason
+
+
 def test_losses_are_reported_by_row_and_summed(ana: Person, settings: Settings) -> None:
     file = f"alias,url,password,title\none,{SHOP},$2b$12$abcdefghijkl,\ntwo,{SHOP}/2,,{'t' * 300}\nfour,{SHOP}/4,,"
     rows = planned_rows(ana, settings, file)
@@ -107,6 +121,11 @@ def test_losses_are_reported_by_row_and_summed(ana: Person, settings: Settings) 
     assert "title is cut to 255 characters" in rows[1].losses
     current = ana.database.read(lambda tx: plans.current(tx, ana.account))
     assert ana.database.read(lambda tx: plans.summary(tx, ana.account, current.id)).losing == 2
+
+
+def test_every_field_is_a_name_of_its_column(ana: Person, settings: Settings) -> None:
+    assert all(field in names for field, names in FIELDS.items())
+    assert plan(ana, settings, f"short,url\nhttps://go.localhost/one,{SHOP}") == [("create", "one")]
 
 
 def test_columns_can_be_named_and_ignored_ones_are_listed(ana: Person, settings: Settings) -> None:

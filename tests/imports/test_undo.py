@@ -84,6 +84,40 @@ def test_edited_import_is_not_undone(ana: Person, settings: Settings) -> None:
     assert ana.get("/urls")["data"]["result"] == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"geotarget": [{"location": "DE", "link": "https://example.de/"}]},
+        {"devicetarget": [{"device": "iPhone", "link": "https://example.com/iphone"}]},
+        {"languagetarget": [{"language": "de", "link": "https://example.com/de"}]},
+        {"parameters": [{"name": "a", "value": "b"}]},
+        {"deeplink": {"apple": "https://apps.apple.com/app/id1", "google": ""}},
+        {"type": "frame"},
+        {"type": "splash"},
+        {"type": "overlay-1"},
+        {"metatitle": "Mine"},
+        {"expiry": "2999-01-01"},
+        {"expiryurl": "https://example.com/over"},
+        {"clicklimit": 5},
+        {"password": "secret"},
+        {"status": "private"},
+        {"campaign": 1},
+        {"channel": [1, 2]},
+        {"pixels": [1]},
+    ],
+    ids=str,
+)
+def test_every_field_of_a_link_counts_as_edit(ana: Person, settings: Settings, change: dict[str, Any]) -> None:
+    run(ana, settings, f"alias,url,tags\none,{SHOP},mail")
+    ana.add("channel", name="Print")
+    ana.add("campaign", name="Spring")
+    ana.add("pixel", type="analyticspixel", name="P", tag="G-ABC1234567")
+    ana.add("overlay", type="message", name="O", message="Hello")
+    assert undo.preview(ana.database, ana.account).edited == ()
+    ana.update("url", ana.get("/urls")["data"]["urls"][0]["id"], **change)
+    assert undo.preview(ana.database, ana.account).edited == ("one",)
+
+
 def test_deleted_link_does_not_prevent_undo(ana: Person, settings: Settings) -> None:
     run(ana, settings, f"alias,url\none,{SHOP}\ntwo,{SHOP}/2")
     ana.remove("url", ana.get("/urls")["data"]["urls"][0]["id"])

@@ -1,5 +1,7 @@
 """The format of aliases (decisions 19 and 61)."""
 
+import sys
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -86,6 +88,20 @@ def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
 )
 def test_alias_on_domain_can_be_almost_any_path(alias: str) -> None:
     assert alias_rules.check(alias, host="brand.example", field="custom") == alias
+
+
+@pytest.mark.parametrize("aliases", ["ΟΔΟΣ οδος οδοσ", "STRAẞE straße", "CAFÉ café"])
+def test_aliases_that_differ_by_case_are_one(aliases: str) -> None:
+    assert len({alias_rules.fold_case(alias) for alias in aliases.split()}) == 1
+
+
+def test_alias_does_not_become_longer_without_case() -> None:
+    assert alias_rules.fold_case("\u0130" * 190 + "\u00c4") == "i" * 190 + "\u00e4"
+    for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):
+        character = unicodedata.normalize("NFC", chr(code))
+        folded = alias_rules.fold_case(character)
+        assert len(folded) <= len(character), hex(code)
+        assert alias_rules.fold_case(folded) == folded, hex(code)
 
 
 def test_alias_on_domain_is_stored_composed() -> None:

@@ -13,7 +13,7 @@ from waypost.db.crud import PageRequest
 from waypost.links import quick_search, search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
-from waypost.links.words import Word
+from waypost.search.words import Word
 
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
 QUERIES = ("", "ap", "coat", "cheap coat")

@@ -11,8 +11,9 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ANDROID, IPHONE, new_link, visit
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
+from waypost.clicks.geo.countries import NAMES
 from waypost.db.schema import links
-from waypost.links.targeting import COUNTRIES, DEVICE_NAMES, read_country, read_device, read_language
+from waypost.links.targeting import DEVICE_NAMES, read_country, read_device, read_language
 
 THERE = "https://there.example/"
 
@@ -63,7 +64,7 @@ def test_unknown_condition_is_refused(ana: Person, field: str, rule: dict[str, s
 
 
 def test_listed_names_are_known() -> None:
-    assert [read_country(name) for name in COUNTRIES] == list(COUNTRIES)
+    assert [read_country(name) for name in NAMES.values()] == [*NAMES.values()]
     assert [read_device(name) for name in DEVICE_NAMES] == list(DEVICE_NAMES)
     assert [read_language(code) for code in LANGUAGE_NAMES if code != "tl"] == [
         code for code in LANGUAGE_NAMES if code != "tl"
@@ -88,7 +89,7 @@ def test_editor_lists_names_and_warns_of_unknown_ones(ana: Person, dashboard: Br
     )
     page = dashboard.get(f"/links/{link}").text
     assert re.search(r'name="geotarget.location"\s+value="Deutschland"[^>]*list="countries"', page)
-    assert "<option>Germany</option>" in page
+    assert '<option value="Germany">Germany</option>' in page
     assert "These are never met: Deutschland." in page
     ana.update("url", link, title="New")
     assert ana.details("url", link)["geotarget"] == [{"location": "Deutschland", "link": THERE}]

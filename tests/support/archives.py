@@ -100,7 +100,7 @@ def fill(person: Person, service: AsgiClient) -> None:
     _add_bio_page_with_pictures(person)
     person.update("campaign", 1, name="Rotating", slug="rotating", rotation="weighted", winner=50)
     person.post(f"/campaign/1/assign/{link}", {"weight": 7, "quota": 9})
-    person.post(f"/campaign/1/assign/{branded}", {"weight": 0})  # the rotator always selects the other link
+    person.post(f"/campaign/1/assign/{branded}")
     text = {"name": "A", "email": "a@example.com", "message": "Hi\nthere", "choice": "Red", "created": 1_790_000_000}
     row = {"account": person.account, "overlay": 1, "link": link, **text}
     person.write(lambda tx: tx.execute(insert(schema.submissions).values(row)))
@@ -129,6 +129,7 @@ def _add_bio_page_with_pictures(person: Person) -> None:
     form = {"type": "form", "overlay": person.add("overlay", name="News", type="newsletter")}
     link = {"type": "link", "title": "Shop", "url": "https://example.com/shop", "thumbnail": PICTURE}
     blocks = [{**link, "showfrom": "2020-01-01", "showuntil": "2999-12-31"}, form]
+    blocks.append({"type": "image", "picture": PICTURE, "alt": "A bowl"})
     design = {"background": "#fff4e0", "gradient": "#ffd9c0", "picture": PICTURE}
     person.post("/bio/add", {"name": "Rich", "avatar": PICTURE, "design": design, "blocks": blocks})
 

@@ -1,6 +1,7 @@
 """Fixtures for backups: a small installation, its archive, and an empty target."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -73,6 +74,14 @@ def archive_file(archived: bytes, tmp_path: Path) -> Path:
 def store_in(folder: Path) -> Store:
     """Return the storage of an installation."""
     return open_store(Settings(data_dir=folder))
+
+
+def copy_of_database(path: Path, folder: Path) -> Database:
+    """Copy the SQLite database of a running service to a new data folder, as that of a stopped installation."""
+    folder.mkdir()
+    with closing(sqlite3.connect(path)) as original, closing(sqlite3.connect(folder / "waypost.db")) as duplicate:
+        original.backup(duplicate)
+    return Database(f"sqlite:///{folder / 'waypost.db'}")
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ from PIL import Image
 
 from tests.conftest import Person
 from tests.support.html import open_page
+from tests.support.overlays import new_overlay
 from tests.support.visits import visit
 
 SHOP, MASTODON = "https://example.com/shop?a=b#c", "https://example.social/@ana"
@@ -36,6 +37,42 @@ FORM_BLOCKS: list[dict[str, str]] = [
 def new_bio(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
     """Create a bio page and return its id."""
     return person.add("bio", **{"name": "My page", "alias": alias, "blocks": list(BLOCKS), **fields})
+
+
+def new_bio_with_all_parts(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
+    """Create a page with a picture in every place, a form and a scheduled block; return its id."""
+    parts = {
+        "avatar": picture_url(),
+        "design": {"background": "#fff4e0", "picture": picture_url("#c8d4a0")},
+        "blocks": [
+            {"type": "link", "title": "Shop", "url": SHOP, "thumbnail": picture_url("#0b5c92")},
+            {"type": "link", "title": "Blog", "url": "https://example.com/blog", "thumbnail": picture_url("#445566")},
+            {"type": "form", "overlay": new_overlay(person, "newsletter")},
+            {
+                "type": "link",
+                "title": "Sale",
+                "url": "https://example.com/sale",
+                "showfrom": "2020-01-01 00:00:00",
+                "showuntil": "2999-12-31 23:59:59",
+            },
+        ],
+    }
+    return new_bio(person, alias, **{**parts, **fields})
+
+
+def state_of(person: Person, bio: int) -> tuple[Any, dict[str, bytes]]:
+    """Return the response of the API with ids and clicks of blocks, and the pictures that visitors get, by URL."""
+    answer = person.get(f"/bio/{bio}")
+    details = answer["details"]
+    thumbnails = [block["thumbnail"] for block in details["blocks"] if block.get("thumbnail")]
+    urls = [details["avatar"], details["design"]["picture"], *thumbnails]
+    return answer, {url: _served_picture(person, url) for url in urls}
+
+
+def _served_picture(person: Person, url: str) -> bytes:
+    response = visit(person.client, url)
+    opened(response)
+    return bytes(response.content)
 
 
 def open_bio(person: Person, alias: str = "ana-costa", **options: Any) -> Any:

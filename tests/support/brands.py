@@ -27,9 +27,11 @@ def data_url(picture: bytes, kind: str = "png") -> str:
     return f"data:image/{kind};base64,{b64encode(picture).decode()}"
 
 
-def save_brand(browser: Browser, path: str = ADMIN, picture: bytes | None = None, **fields: str) -> Any:
-    """Submit the form of a brand below /dashboard, as a browser does."""
-    page = browser.get(path)
+def save_brand(
+    browser: Browser, path: str = ADMIN, picture: bytes | None = None, *, at: str = "", **fields: str
+) -> Any:
+    """Submit the form of a brand below /dashboard, as a browser does: the form of the page `at`, to `path`."""
+    page = browser.get(at or path)
     version = re.search(r'name="version" value="([^"]*)"', page.text)
     data = {"token": hidden_field(page, "token"), "version": version[1] if version else "", **fields}
     name, content = ("", b"") if picture is None else ("logo.png", picture)

@@ -10,7 +10,9 @@ from playwright.sync_api import Browser, Page
 from tests.conftest import PASSWORD
 from tests.support import accessibility
 from tests.support.browser import HOST, browser, served, window
+from tests.support.fake_internet import FakeInternet
 from tests.support.layout import check_layout
+from tests.support.server import free_port
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -27,6 +29,16 @@ def chrome() -> Iterator[Browser]:
 def address(settings: Settings) -> Iterator[str]:
     """The URL of a running app."""
     with served(build(settings, Database(settings.database))) as url:
+        yield url
+
+
+@pytest.fixture
+def public_address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
+    """The URL of a running app with pixel consent and a root page, at which one site can be framed."""
+    port = free_port()
+    changes = {"base_url": f"http://{HOST}:{port}", "pixel_consent": "on", "root_redirect": "page"}
+    opened = Settings.model_validate({**settings.model_dump(), **changes})
+    with served(build(opened, Database(settings.database)), port) as url:
         yield url
 
 

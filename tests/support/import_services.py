@@ -104,17 +104,19 @@ def bitly() -> Service:
 
 
 def dub() -> Service:
-    """A link with everything that Dub has, and the root of the domain on the second page."""
+    """A link with everything that Dub has; on the second page the root of the domain and an old link."""
     link = {
         "id": "link_1", "domain": "go.localhost", "key": "a/b", "url": f"{SHOP}?utm_source=mail", "archived": False,
         "expiresAt": "2030-01-01T00:00:00.000Z", "expiredUrl": f"{SHOP}/over", "disabledAt": None, "password": "open",
-        "proxy": True, "title": "T", "description": None, "image": "https://img.example.com/x.png", "rewrite": True,
+        "proxy": True, "title": "T", "description": "D", "image": "https://img.example.com/x.png", "rewrite": True,
         "ios": "https://apps.apple.com/x", "android": None, "geo": {"DE": "https://example.de/", "XX": SHOP},
         "testVariants": [{"url": SHOP, "percentage": 50}], "tags": [{"id": "1", "name": "mail", "color": "red"}],
         "folderId": "fold_1", "comments": "n", "clicks": 5, "createdAt": "2024-05-06T07:08:09.000Z",
+        "externalId": "77", "doIndex": False, "leads": 2, "sales": 0,
     }  # fmt: skip
     root = {"id": "link_2", "domain": "go.localhost", "key": "_root", "url": SHOP}
-    pages = {"": [link], "link_1": [root], "link_2": []}
+    old = {**root, "id": "link_3", "key": "old", "archived": True, "disabledAt": "2025-05-06T07:08:09.000Z"}
+    pages = {"": [link], "link_1": [root, old], "link_3": []}
     folders = {"1": [{"id": "fold_1", "name": "Spring"}], "2": []}
     answers: dict[str, Answer] = {
         "/links": lambda parameters: pages[parameters.get("startingAfter", "")],
@@ -143,7 +145,8 @@ def rebrandly() -> Service:
 
     def link(number: int) -> Any:
         return {
-            "id": f"a{number}", "title": "T", "slashtag": f"x{number}", "destination": SHOP, "status": "active",
+            "id": f"a{number}", "title": "T", "slashtag": f"x{number}", "destination": SHOP, "description": "note",
+            "status": "active" if number == 1 else "inactive",
             "createdAt": "2021-02-03T04:05:06.000Z", "tags": [{"id": "t1", "name": "mail", "color": "b6e0ff"}],
             "clicks": 3, "domainName": "go.localhost",
         }  # fmt: skip
@@ -153,15 +156,16 @@ def rebrandly() -> Service:
 
 
 def short_io() -> Service:
-    """A link with UTM parameters, rules and a password, on the second page."""
+    """A link with UTM parameters, rules and an unknown password, and one with a password, on the second page."""
     link = {
         "idString": "lnk_1", "originalURL": f"{SHOP}?a=1", "path": "a/b", "title": "T", "tags": ["x"],
         "createdAt": 1610000000000, "archived": True, "cloaking": True, "hasPassword": True,
         "expiresAt": 1893456000000, "expiredURL": f"{SHOP}/over", "clicksLimit": 10,
         "iphoneURL": "https://apps.apple.com/x", "utmSource": "mail", "splitURL": f"{SHOP}/b", "splitPercent": 50,
-        "DomainId": 1, "FolderId": "f1",
+        "DomainId": 1, "FolderId": "f1", "redirectType": "301",
     }  # fmt: skip
-    pages = {"": {"links": [], "nextPageToken": "p2"}, "p2": {"links": [link]}}
+    open_link = {"idString": "lnk_2", "originalURL": SHOP, "path": "b/c", "hasPassword": True, "password": "open"}
+    pages = {"": {"links": [], "nextPageToken": "p2"}, "p2": {"links": [link, open_link]}}
     answers: dict[str, Answer] = {
         "/api/domains": lambda _: [{"id": 1, "hostname": "go.localhost"}],
         "/links/folders/1": lambda _: {"linkFolders": [{"id": "f1", "name": "Summer"}]},
@@ -180,6 +184,11 @@ def shlink() -> Service:
     }  # fmt: skip
     rules = [
         {"longUrl": "https://m.example.com", "conditions": [{"type": "device", "matchValue": "android"}]},
+        {"longUrl": "https://de.example.com", "conditions": [{"type": "language", "matchValue": "de"}]},
+        {
+            "longUrl": "https://fr.example.com",
+            "conditions": [{"type": "geolocation-country-code", "matchValue": "FR"}],
+        },
         {"longUrl": "https://ip.example.com", "conditions": [{"type": "ip-address", "matchValue": "1.2.3.4"}]},
     ]
 
@@ -203,7 +212,8 @@ def chhoto() -> Service:
     """Two links in pages of one; an old server would send both at once."""
 
     def link(name: str) -> Any:
-        return {"shortlink": name, "longlink": SHOP, "hits": 3, "expiry_time": 0, "notes": "n"}
+        expiry = 0 if name == "a" else 1_893_456_000
+        return {"shortlink": name, "longlink": SHOP, "hits": 3, "expiry_time": expiry, "notes": "n"}
 
     pages = {"": [link("a")], "a": [link("b")], "b": []}
     return Service(answers={"/api/all": lambda parameters: pages[parameters.get("page_after", "")]}, auth="X-API-Key")
@@ -223,7 +233,7 @@ def yourls(*, with_plugin: bool) -> Service:
             link = {"keyword": "a", "url": SHOP, "title": "T", "timestamp": "2012-03-04 05:06:07", "clicks": "42"}
             return {"result": [link]}
         visit = {
-            "click_time": "2012-03-05 00:00:00",
+            "click_time": "2012-03-05 00:10:00",
             "referrer": "direct",
             "user_agent": "curl/8",
             "country_code": "DE",

@@ -1,4 +1,4 @@
-"""Plan and apply imports of CSV files."""
+"""Plan and apply imports of CSV files and of services."""
 
 import io
 import time
@@ -6,9 +6,11 @@ from typing import Any
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.import_services import TOKEN, Service
 from waypost.imports import apply, planner, plans
 from waypost.imports.planner import Options
 from waypost.imports.plans import Row
+from waypost.imports.sources import registry
 from waypost.imports.sources.csv_columns import CsvSource
 from waypost.settings import Settings
 
@@ -26,6 +28,10 @@ EXPORTS = {
 }
 """A file of each service with the link `spring` to SHOP."""
 _DEFAULTS = Options()
+OWN = Options(hosts={"bit.ly": "", "127.0.0.1": "", "go.localhost": ""})
+"""All links of the services come to the service's own host."""
+MOVED = Options(hosts={"go.localhost": "links.example.com"})
+"""The links of some services have aliases that only branded domains allow: see the fixture `domain`."""
 Fates = list[tuple[str, str]]
 
 
@@ -52,6 +58,27 @@ def run(person: Person, settings: Settings, text: str, options: Options = _DEFAU
     """Plan and apply the import of a CSV file."""
     planned_rows(person, settings, text, options)
     apply.apply(person.database, person.account, settings)
+
+
+def read_service(
+    person: Person, settings: Settings, service: Service, name: str, *, options: Options = OWN, **reader: Any
+) -> list[Row]:
+    """Plan the import of a fake service; return the rows of the plan."""
+    is_own = name in registry.SELF_HOSTED
+    source_options = registry.ServiceOptions(
+        service.url if is_own else "",
+        trusted_hosts=frozenset({"127.0.0.1"}),
+        reader={"sleep": lambda _: None, **({} if is_own else {"base": service.url}), **reader},
+    )
+    source = registry.of_service(name, TOKEN, source_options)  # type: ignore[arg-type]
+    made = planner.make(person.database, settings, person.account, source, options)
+    return list(plans.rows(person.database, person.account, made))
+
+
+def applied_links(person: Person, settings: Settings) -> dict[str, dict[str, Any]]:
+    """Apply the plan; return the details of all links by alias."""
+    apply.apply(person.database, person.account, settings)
+    return {item["alias"]: person.details("url", item["id"]) for item in person.get("/urls")["data"]["urls"]}
 
 
 def await_import(person: Person) -> dict[str, Any]:

@@ -35,6 +35,45 @@ _OVERFLOWING = """() => {
 }"""
 
 
+# Words of heads and buttons that continue on the next line, without a hyphen.
+_BROKEN_WORDS = """() => {
+  const range = document.createRange()
+  const isBroken = (node, word) => {
+    range.setStart(node, word.index)
+    range.setEnd(node, word.index + word[0].length)
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1
+  }
+  const faults = []
+  for (const box of document.querySelectorAll("th, button, a.button, .tabs a, legend, summary > span")) {
+    if (!box.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const word = [...node.data.matchAll(/\\p{L}+/gu)].find((word) => isBroken(node, word))
+      if (word) faults.push(`${box.localName}.${box.className} breaks ${word[0]}`)
+    }
+  }
+  return faults
+}"""
+
+
+# Numbers and actions that leave the content box of their cell, and short URLs that are cut: their alias is at the end.
+_OUTSIDE_CELLS = """() => {
+  const range = document.createRange()
+  const box = (node) => (range.selectNode(node), node.localName ? node : range).getBoundingClientRect()
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility())
+  const leaves = (cell) => {
+    const {left, right} = cell.getBoundingClientRect(), {paddingLeft, paddingRight} = getComputedStyle(cell)
+    const boxes = [...cell.childNodes].filter((node) => node.localName || node.data.trim()).map(box)
+    const isOutside = (inner) =>
+      inner.left < left + parseFloat(paddingLeft) - 1 || inner.right > right - parseFloat(paddingRight) + 1
+    return boxes.some((inner) => inner.width && isOutside(inner))
+  }
+  const cells = shown(".resource-table td:is(.num, .row-actions)").filter(leaves)
+  const cut = shown(".short-url a").filter((link) => link.scrollWidth > link.clientWidth + 1)
+  return [...cells, ...cut].map((element) => `outside ${element.className || "short URL"}: ${element.innerText.trim()}`)
+}"""
+
+
 # Elements whose box stays on its side when the direction of the page changes. Text keeps its own direction, so only
 # boxes are compared; those inside a part with a fixed direction are left out.
 _NOT_MIRRORED = """() => {
@@ -68,9 +107,10 @@ def mirror_faults(page: Page) -> list[str]:
 
 
 def layout_faults(page: Page) -> list[str]:
-    """Return the elements whose text leaves their box, and "wider than the screen" if the page scrolls sideways."""
+    """Return the elements whose text leaves their box or breaks a word, and whether the page scrolls sideways."""
     wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    return [*(["wider than the screen"] if wide else []), *page.evaluate(_OVERFLOWING)]
+    faults = [fault for check in (_OVERFLOWING, _BROKEN_WORDS, _OUTSIDE_CELLS) for fault in page.evaluate(check)]
+    return [*(["wider than the screen"] if wide else []), *faults]
 
 
 def check_layout(page: Page, path: str) -> None:

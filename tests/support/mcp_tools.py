@@ -4,7 +4,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -52,18 +52,18 @@ class _Proxy(BaseHTTPRequestHandler):
         super().__init__(*arguments)
 
     def _forward(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_SECONDS)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {**dict(self.headers.items()), "Authorization": f"Bearer {self._key}"}
-        connection.request(self.command, self.path, body, headers)
-        response = connection.getresponse()
-        content = response.read()
-        self.send_response(response.status)
-        self.send_header("Content-Type", response.headers.get("Content-Type", "text/plain"))
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-        connection.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=_SECONDS)) as connection:
+            connection.request(self.command, self.path, body, headers)
+            response = connection.getresponse()
+            content = response.read()
+        with suppress(ConnectionError):  # a client that has its answer can close the stream first
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.headers.get("Content-Type", "text/plain"))
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
     def do_GET(self) -> None:
         """Forward a request for a stream."""

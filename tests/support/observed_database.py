@@ -39,11 +39,12 @@ class ObservedDatabase(Database):
         *,
         durability: Durability = "full",
         autocommit: bool = False,
+        once: bool = False,
         timeout: float | None = None,
     ) -> T:
         def write() -> T:
             return super(ObservedDatabase, self).write(
-                work, durability=durability, autocommit=autocommit, timeout=timeout
+                work, durability=durability, autocommit=autocommit, once=once, timeout=timeout
             )
 
         if durability != "process":

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 from uvicorn import Config
@@ -139,11 +140,11 @@ class ProtocolClient:
         self.loop.run_until_complete(asyncio.sleep(0))
         return response
 
-    def begin(self, path: str) -> Pipe:
+    def begin(self, path: str, headers: bytes = b"") -> Pipe:
         """Send a GET request on a connection of its own in the next turn of the event loop, without waiting."""
         pipe = self.connect()
         assert pipe.protocol is not None
-        data = b"GET %b HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n" % path.encode()
+        data = b"GET %b HTTP/1.1\r\nHost: go.localhost:8000\r\n%b\r\n" % (path.encode(), headers)
         self.loop.call_soon(pipe.protocol.data_received, data)
         return pipe
 
@@ -167,9 +168,14 @@ class ProtocolClient:
         body = {"url": f"https://example.com/{alias}", "custom": alias, **fields}
         assert self.request(self.api_request("POST", "/api/url/add", body))[9:12] == b"200"
 
+    def add_file(self, alias: str, content: bytes, **fields: Any) -> None:
+        """Upload a file of Ana's, after the first call of `add_link`."""
+        request = self.api_request("POST", f"/api/files/upload/a.txt?{urlencode({'custom': alias, **fields})}", content)
+        assert self.request(request)[9:12] == b"200"
+
     def api_request(self, method: str, path: str, body: Any = None) -> bytes:
-        """Return an API request of Ana's as bytes."""
-        content = b"" if body is None else json.dumps(body).encode()
+        """Return an API request of Ana's as bytes. `body` is sent as JSON unless it is bytes."""
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         head = [
             f"{method} {path} HTTP/1.1",
             "Host: localhost",

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
 from tests.conftest import Person
-from tests.support.files import PNG, new_file
+from tests.support.files import PNG, new_file, upload
 from tests.support.visits import new_link, visit
 from waypost import clock
 from waypost.moderation import blocklist
@@ -50,6 +51,20 @@ class PublicPage:
 def public_pages(person: Person) -> list[PublicPage]:
     """Create all pages. Requires a site at FRAMED, and pixel consent enabled."""
     return [*_refusals(person), *_bios(person), *_lists_files_and_codes(person), *_interstitials(person)]
+
+
+ROOT_PAGE = PublicPage("", "Short links and files are served here.")
+"""The root URL, with the setting `root_redirect=page`."""
+
+
+def shared_statistics(person: Person) -> list[str]:
+    """Share the statistics of a new link, openly and with a password; return the paths, and that of no share."""
+    opened, locked = (new_link(person, f"shared-{n}", url=TARGET) for n in range(2))
+    paths = []
+    for link, fields in ((opened, {}), (locked, {"password": "tulip"})):
+        url = person.post("/share/add", {"type": "link", "itemid": link, **fields})["url"]
+        paths.append(f"stats/{url.rpartition('/')[2]}")
+    return [*paths, "stats/unknown"]
 
 
 def _refusals(person: Person) -> list[PublicPage]:
@@ -106,7 +121,13 @@ def _lists_files_and_codes(person: Person) -> list[PublicPage]:
         PublicPage("words", "Two lines"),
         PublicPage("read-0+", "Destination of this short link"),
         PublicPage("report", "Report a link"),
+        PublicPage(_file_deletion(person), "Delete this file?"),
     ]
+
+
+def _file_deletion(person: Person) -> str:
+    """Return the path of the page that asks before it deletes a new file."""
+    return urlsplit(str(upload(person, "to delete.txt", b"text").json()["deleteurl"])).path.lstrip("/")
 
 
 def _interstitials(person: Person) -> list[PublicPage]:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from tests.conftest import Person
 from tests.contract.alias_resources import BIO
 from tests.contract.resources import RESOURCES
-from tests.support.bios import picture_url
+from tests.support.bios import new_bio_with_all_parts
 from waypost.dashboard.trash import one_by_one
 from waypost.db import schema
 from waypost.db.database import Database
@@ -33,7 +33,7 @@ def fill_all_tables(ana: Person, ben: Person) -> None:
         for number in (1, 2):
             assert ana.call("POST", f"{resource.path}/add", resource.body(number)).json()["error"] == 0
     ben.post("/bio/add", BIO.body(3))
-    ana.post("/bio/add", {"name": "With a picture", "avatar": picture_url()})
+    new_bio_with_all_parts(ana)
     contents = {"a.bin": b"\x00\xff" * 5000, "b.txt": b"aaa", "trash.bin": b"trash"}
     uploaded = [ana.call("POST", f"/files/upload/{name}", content=content).json() for name, content in contents.items()]
     link = ana.add(

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from tests.conftest import Person
 from tests.contract.resources import RESOURCES
 from tests.support.asgi_client import AsgiClient
+from tests.support.bios import picture_url
 from tests.support.dashboard_client import Browser
 from tests.support.visits import CHROME, FIREFOX, visit
 from waypost.bios import ops as bios
@@ -16,6 +17,7 @@ from waypost.channels import ops as channels
 from waypost.dashboard.trash import one_by_one
 from waypost.db import schema
 from waypost.db.database import Database
+from waypost.domains import ops as domains
 from waypost.files import ops as files
 from waypost.links import bulk_changes
 from waypost.overlays import ops as overlays
@@ -32,6 +34,7 @@ NOUNS = {
     "bio": "bio",
     "campaign": "campaign",
     "channel": "channel",
+    "domain": "domain",
     "splash": "splash",
     "overlay": "overlay",
     "pixel": "pixel",
@@ -49,6 +52,7 @@ LIST_PAGES = {
     "overlay": "overlays",
     "pixel": "pixels",
     "utm": "utm",
+    "domain": "domains",
 }
 _REMOVE: Mapping[str, ops.Remove] = {
     "link": bulk_changes.remove,
@@ -61,7 +65,9 @@ _REMOVE: Mapping[str, ops.Remove] = {
     "overlay": one_by_one(overlays.remove),
     "pixel": one_by_one(pixels.remove),
     "utm": one_by_one(utm_templates.remove),
+    "domain": one_by_one(domains.remove),
 }
+_PICTURES = {"avatar": picture_url(), "design": {"background": "#fff4e0", "picture": picture_url("#c8d4a0")}}
 _OTHER_TABLES = {
     *("accounts", "api_keys", "attempt_limits", "changes", "idempotency_keys", "installation", "leases"),
     *("plans", "segments", "sessions", "visitor_salts", "page_counters", "trash"),
@@ -72,12 +78,13 @@ def new_items(person: Person) -> dict[str, int]:
     """Create one item of each noun; return their ids. The link `item` uses all others, and has visits."""
     ids = {}
     for resource in RESOURCES:
-        if resource.path not in ("/url", "/domain"):
-            ids[resource.path[1:]] = int(person.post(f"{resource.path}/add", resource.body())["id"])
+        if resource.path != "/url":
+            body = {**resource.body(), **(_PICTURES if resource.path == "/bio" else {})}
+            ids[resource.path[1:]] = int(person.post(f"{resource.path}/add", body)["id"])
     ids["file"] = person.call("POST", "/files/upload/a.bin?custom=a-file&password=secret", content=b"content").json()[
         "id"
     ]
-    body: dict[str, Any] = next(resource for resource in RESOURCES if resource.path == "/url").body()
+    body = next(resource for resource in RESOURCES if resource.path == "/url").body()
     used = {"campaign": ids["campaign"], "channel": [ids["channel"]], "pixels": [ids["pixel"]], "clicklimit": 5}
     uses = {**used, "type": f"overlay-{ids['overlay']}", "custom": "an-item", "title": "An item", "password": None}
     body = {**body, **uses, "expiry": None, "status": "public"}

@@ -10,6 +10,8 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from waypost.app import build
 from waypost.db.database import Database
+from waypost.demo import content as demo_content
+from waypost.demo import visits as demo_visits
 from waypost.settings import Settings
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
@@ -59,3 +61,10 @@ def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiC
     app = build(settings, Database(database_url))
     with AsgiClient(app, address="127.0.0.1") as client:
         yield client
+
+
+@pytest.fixture
+def sample(ana: Person, settings: Settings, ingester: None) -> None:
+    """The sample content and visits of the demo."""
+    targets = ana.write(lambda tx: demo_content.add(tx, ana.account, settings))
+    demo_visits.write(settings.journal_dir, ana.account, targets)

@@ -38,6 +38,7 @@ _LISTS = {
     "overlay": ("/overlay", "cta"),
     "pixel": ("/pixels", "pixels"),
     "utm": ("/utms", "utms"),
+    "domain": ("/domains", "domains"),
 }
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
     "file": {"name": "Renamed"},
@@ -125,8 +126,8 @@ def test_alias_of_item_in_trash_answers_as_that_of_deleted_link(
         assert answers[0].text.replace("in-trash", "deleted") == answers[1].text
 
 
-def test_every_noun_but_domains_is_in_trash() -> None:
-    assert {resource.path[1:] for resource in RESOURCES} - {"domain"} == NOUNS.keys() - {"file"}
+def test_every_noun_is_in_trash() -> None:
+    assert {resource.path[1:] for resource in RESOURCES} == NOUNS.keys() - {"file"}
     assert {*NOUNS.values()} == KINDS.keys() == SHOWN_NOUNS.keys()
 
 

@@ -24,6 +24,8 @@ from tests.support.visits import new_link, visit
 from waypost.db.database import Database
 from waypost.db.schema import plans
 
+_SKIPPED = "1 item is not in the trash any more and was skipped."
+
 
 def _undo(dashboard: Browser, page: Any) -> Any:
     """Press Undo in the message of a page."""
@@ -88,6 +90,24 @@ def test_undo_returns_to_position_in_list(ana: Person, dashboard: Browser) -> No
     assert dashboard.client.post("/dashboard/trash/undo", data=form).headers["location"] == position
 
 
+@pytest.mark.parametrize("noun", NOUNS)
+def test_page_of_item_in_trash_says_so(
+    noun: str, ana: Person, ben: Person, service: AsgiClient, dashboard: Browser, database: Database
+) -> None:
+    text, item = "This item was deleted. You can restore it from the trash.", new_items(ana)[noun]
+    move(database, ana, noun, item)
+    for path in (f"/{LIST_PAGES[noun]}/{item}", f"/{LIST_PAGES[noun]}/{item}/delete"):
+        page = dashboard.get(path)
+        assert page.status_code == 404
+        assert text in page.text
+        assert re.search(r'href="/dashboard/trash">\s*Open trash', page.text)
+    foreign = new_browser(service)
+    foreign.sign_in("ben")
+    assert text not in foreign.get(f"/{LIST_PAGES[noun]}/{item}").text
+    dashboard.submit("/trash/delete", at="/trash", id=entries(database, ana))
+    assert text not in dashboard.get(f"/{LIST_PAGES[noun]}/{item}").text
+
+
 def test_second_restoration_is_refused(ana: Person, dashboard: Browser, database: Database) -> None:
     new_link(ana, "spring")
     move(database, ana, "url", 1)
@@ -114,11 +134,10 @@ def test_trash_of_another_account_is_not_found(
     for path, fields in (
         (f"/trash/{entry}/restore", {}),
         ("/trash/undo", {"batch": batch[1]}),
-        ("/trash/bulk", {"action": "restore", "id": [entry]}),
-        ("/trash/bulk", {"action": "purge", "id": [entry]}),
-        ("/trash/delete", {"id": [entry]}),
     ):
         assert foreign.submit(path, at="/links", **fields).status_code == 404, path
+    for path, action in (("/trash/bulk", "restore"), ("/trash/bulk", "purge"), ("/trash/delete", "")):
+        assert foreign.submit_for_message(path, at="/links", action=action, id=[entry]) == _SKIPPED
     foreign.submit("/trash/empty", at="/links", until=entry)
     assert entries(database, ana) == [entry]
     assert visit(service, "spring").status_code == 404
@@ -133,13 +152,13 @@ def test_trash_of_another_account_is_not_found(
         ("/trash/undo", {"batch": "x" * 10_000}, 404),
         ("/trash/999999999999999999/restore", {}, 404),
         ("/trash/99999999999999999999999/restore", {}, 404),
-        ("/trash/delete", {}, 404),
-        ("/trash/delete", {"id": ["1", "999"]}, 404),
-        ("/trash/delete", {"id": ["-1", "x"]}, 404),
+        ("/trash/delete", {}, 303),
+        ("/trash/delete", {"id": ["999"]}, 303),
+        ("/trash/delete", {"id": ["-1", "x"]}, 303),
         ("/trash/bulk", {}, 303),
         ("/trash/bulk", {"id": ["1"], "action": "other"}, 303),
         ("/trash/bulk", {"id": ["99999999999999999999999"], "action": "restore"}, 303),
-        ("/trash/bulk", {"id": ["1", "999"], "action": "restore"}, 404),
+        ("/trash/bulk", {"id": ["999"], "action": "restore"}, 303),
         ("/trash/empty", {"until": ["x", "-5"]}, 303),
     ],
 )

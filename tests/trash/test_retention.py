@@ -140,7 +140,7 @@ def test_items_of_all_kinds_leave_nothing_behind(
         return list(tx.execute(select(c.alias).where(c.account == ana.account, c.item.is_not(None), c.kind.is_(None))))
 
     assert database.read(reserved) == []
-    parts = (schema.bio_blocks, schema.submissions, schema.link_pixels, schema.trash)
+    parts = (schema.bio_blocks, schema.bio_pictures, schema.submissions, schema.link_pixels, schema.trash)
     for table in parts:
         count = select(func.count()).select_from(table)
         assert database.read(lambda tx, count=count: tx.execute(count).scalar_one()) == 0, table.name  # type: ignore[misc]

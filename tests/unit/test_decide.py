@@ -1,12 +1,11 @@
 """The decision for a visit, as a table of cases: link, visit, outcome."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 
 NOW = 1_800_000_000
 PAGE = "https://example.com/page"
@@ -26,7 +25,7 @@ PLAIN = LinkView(
 
 
 def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
-    return decide(replace(PLAIN, **link), Facts(**{"now": NOW, **visit}))
+    return decide(PLAIN._replace(**link), Facts(**{"now": NOW, **visit}))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_targeted_destination_gets_query() -> None:
 @pytest.mark.parametrize(("expiryurl", "outcome"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
 def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Outcome) -> None:
     assert (
-        expired_outcome(replace(PLAIN, expiryurl=expiryurl))
+        expired_outcome(PLAIN._replace(expiryurl=expiryurl))
         == outcome
         == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
     )
@@ -219,4 +218,4 @@ def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Out
     ],
 )
 def test_link_with_same_result_for_all_visitors_is_plain(link: dict[str, Any], plain: bool) -> None:  # noqa: FBT001
-    assert replace(PLAIN, **link).is_plain is plain
+    assert PLAIN._replace(**link).is_plain is plain

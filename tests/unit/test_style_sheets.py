@@ -1,9 +1,12 @@
 """Style sheets: sides of the text instead of the screen, and fonts that browsers accept."""
 
+import re
+
 import pytest
 
 from tests.support.source import ROOT
 from tests.support.style_sheets import declarations, is_physical, style_sheets
+from waypost.branding.colors import contrast
 
 # The owner of an overlay selects a corner of the screen.
 _CORNERS = {
@@ -60,3 +63,15 @@ def test_font_shorthand_names_a_family() -> None:
     }
     assert fonts
     assert {font for font in fonts if " inherit" in font} == set()
+
+
+@pytest.mark.parametrize("token", ["accent", "accent-light"])
+def test_columns_of_charts_have_a_contrast_of_3_in_both_themes(token: str) -> None:
+    tokens = (ROOT / "web/src/tokens.css").read_text()
+    colors, backgrounds = (
+        re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", tokens).groups()  # type: ignore[union-attr]
+        for name in (token, "card")
+    )
+    for color, background in zip(colors, backgrounds, strict=True):
+        full = background if len(background) == len("#rrggbb") else "#" + "".join(2 * digit for digit in background[1:])
+        assert contrast(color, full) >= 3, (color, background)

@@ -92,6 +92,27 @@ def test_picture_of_hidden_block_is_not_served(ana: Person) -> None:
     assert _load(ana, block["thumbnail"]).status_code == 200
 
 
+def test_image_block_shows_an_uploaded_picture_uncropped(ana: Person) -> None:
+    image = {"type": "image", "picture": picture_url("#0b5c92", (300, 100)), "link": "https://example.com/bowls"}
+    bio = new_bio(ana, blocks=[image, {"type": "image", "image": "https://pictures.example/b.jpg", "alt": "Bowl"}])
+    first, second = ana.details("bio", bio)["blocks"]
+    assert opened(_load(ana, first["picture"])).size == (300, 100)
+    assert "picture" not in second
+    response = open_bio(ana)
+    sources = [image.attributes["src"] for image in Page(response).all("img")]
+    assert sources[:2] == [first["picture"].removeprefix(BASE), "https://pictures.example/b.jpg"]
+    policy = response.headers["content-security-policy"]
+    assert "img-src data: 'self' https://pictures.example;" in policy
+    ana.update("bio", bio, blocks=[{**first, "alt": "A bowl"}, second])
+    assert ana.details("bio", bio)["blocks"][0] == {**first, "alt": "A bowl"}
+    ana.update("bio", bio, blocks=[second])
+    assert (_count(ana), _load(ana, first["picture"]).status_code) == (0, 404)
+    for missing in ({"type": "image"}, {"type": "image", "image": "", "picture": ""}):
+        error = ana.call("PUT", f"/bio/{bio}/update", {"blocks": [missing]}).json()
+        assert (error["error"], error["field"]) == (1, "blocks")
+        assert "must not be empty without a picture" in error["message"]
+
+
 @ON_SQLITE
 def test_picture_can_be_own_file_or_public_url(ana: Person, ben: Person, internet: FakeInternet) -> None:
     with server(lambda _: [ok(picture("#112233"))]) as site:

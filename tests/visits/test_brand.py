@@ -33,7 +33,7 @@ def test_pages_have_the_brand_of_the_domain_else_of_the_installation(ana: Person
     picture = data_url(logo())
     domain = ana.add("domain", domain=f"https://{HOST}")
     _set(ana, SERVICE)
-    for host in ("go.localhost", HOST):
+    for host in ("go.localhost", HOST, "unknown.example"):
         page = _page(ana, host=host).text
         assert "<title>Not found · Service &lt;i&gt;</title>" in page
         assert "<bdi>Service &lt;i&gt;</bdi>" in page

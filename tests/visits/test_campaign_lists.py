@@ -238,3 +238,24 @@ def test_list_page_loads_no_resources(service: AsgiClient, ana: Person) -> None:
         if "src" in message or (tag == "link" and not str(message["href"]).startswith("data:"))
     ]
     assert loading == []
+
+
+def test_search_engines_may_index_only_public_lists_that_allow_it(service: AsgiClient, ana: Person) -> None:
+    campaign = _campaign(ana)
+    _create_links(ana, campaign, 30)
+
+    def robots(query: str = "", **headers: str) -> tuple[bool, list[str]]:
+        page = visit(service, f"u/ana/spring-{campaign}{query}", headers={**ACCEPT_HTML, **headers}).text
+        canonical = [tag["href"] for name, tag in _Outline(page).tags if tag.get("rel") == "canonical"]
+        return '<meta name="robots" content="noindex">' in page, [str(url) for url in canonical]
+
+    assert robots() == (True, [])
+    ana.update("campaign", campaign, name="Spring", indexable=True)
+    address = f"{BASE}/u/ana/spring-{campaign}"
+    assert robots() == (False, [address])
+    assert robots("?page=2") == (False, [f"{address}?page=2"])
+    assert robots("?page=3") == robots("?q=number") == robots("?q=nothing") == (True, [])
+    ana.update("campaign", campaign, name="Spring", public=False)
+    assert robots(authorization=f"Bearer {ana.key}") == (True, [])
+    ana.update("campaign", campaign, name="Spring", public=True, indexable=None)
+    assert robots() == (True, [])

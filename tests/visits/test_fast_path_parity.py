@@ -44,6 +44,7 @@ ROTATED: dict[str, dict[str, object]] = {
     "next": {"campaign": 3, "clicklimit": 10**9},
 }
 BIOS: dict[str, dict[str, object]] = {"card": {}, "adult": {"sensitive": True}}
+FILES: dict[str, dict[str, object]] = {"paper": {}, "few": {"maxdownloads": 10**9}, "secret": {"password": "open"}}
 HOT = ("spring", "soon", "utm", "private")
 
 
@@ -59,7 +60,8 @@ def client(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
         country_header="CF-IPCountry",
     )
     database = Database(options.database)
-    with protocol_client(options, database) as client:
+    with pytest.MonkeyPatch.context() as patch, protocol_client(options, database) as client:
+        patch.setattr("secrets.token_urlsafe", lambda _: "random")  # all visitors have the same cookie
         client.add_link("first")
         brand = {"domain": "https://brand.example", "redirect404": "https://brand.example.org/404"}
         assert client.request(client.api_request("POST", "/api/domain/add", brand))[9:12] == b"200"
@@ -75,6 +77,8 @@ def client(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
                 "blocks": [{"type": "link", "title": "L", "url": "https://a.example"}],
             }
             assert client.request(client.api_request("POST", "/api/bio/add", bio | fields))[9:12] == b"200"
+        for alias, fields in FILES.items():
+            client.add_file(alias, b"content", **fields)
         client.request(b"GET /usedup HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for host in HOSTS:
             for alias in HOT:
@@ -91,6 +95,7 @@ HOSTS = [
 ODD_HOSTS = [*HOSTS, b"[::1", b"a b", b"go.localhost:x", b"\xff.example", b"x" * 300, b"brand.example, go.localhost"]
 TARGETS = [
     *(b"/" + alias.encode() for alias in (*LINKS, *BIOS, *HOT, *HOT)),
+    *(b"/" + alias.encode() + query for alias in FILES for query in (b"", b"?download=1", b"?preview=1")),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
     *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
     *(b"/r/" + slug.encode() for slug in CAMPAIGNS),
@@ -116,7 +121,9 @@ VALUES: dict[bytes, list[bytes]] = {
     b"CF-IPCountry": [b"DE", b"de", b"", b"a\tb", b"XX", b"\xff\xff"],
     b"Accept": [b"text/html", b"*/*", b""],
     b"Accept-Encoding": [b"gzip, deflate, br", b"identity", b""],
-    b"Cookie": [b"a=b; c=d", b"z" * 4000],
+    b"Cookie": [b"a=b; c=d", b"z" * 4000, b"wp_visitor=forged"],
+    b"Range": [b"bytes=0-2", b"bytes=0-", b"", b"pages=1"],  # others resume a download, so they depend on the past
+    b"If-None-Match": [b"*", b'"other"'],
     b"X-Odd": [b"", b"  spaced  ", b"a,b", b"\xff"],
     b"Sec-Purpose": [b"prefetch", b"", b"prefetch;prerender"],
     b"Purpose": [b"prefetch", b"preview"],

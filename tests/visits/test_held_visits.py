@@ -1,5 +1,6 @@
 """Visits that wait for the database on the fast path: cold names and click limits, in batches, and their failures."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -58,7 +59,10 @@ def test_requests_share_read_in_progress(client: ProtocolClient, database: Obser
     assert database.name_reads == 1
 
 
-def test_request_after_change_does_not_share_earlier_read(client: ProtocolClient, database: ObservedDatabase) -> None:
+def test_request_after_change_does_not_share_earlier_read(
+    client: ProtocolClient, database: ObservedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "_STALL_SECONDS", 60.0)  # the change may take long
     database.resume.clear()
     first = client.begin("/link0")
     client.wait_until(lambda: database.name_reads == 1)
@@ -225,3 +229,20 @@ def test_rotator_with_limit_takes_each_click_once(client: ProtocolClient) -> Non
     responses = client.finish([client.begin("/r/turn") for _ in range(60)])
     assert sum(b"location: https://example.com/limited\r\n" in response for response in responses) == 3
     assert sum(b"location: https://example.com/open\r\n" in response for response in responses) == 57
+
+
+def test_rotator_follows_changes_of_its_links(client: ProtocolClient) -> None:
+    assert (
+        client.request(client.api_request("POST", "/api/campaign/add", {"name": "x", "slug": "turn"}))[9:12] == b"201"
+    )
+    fields = {"url": "https://example.com/one", "campaign": 1}
+    link = json.loads(client.request(client.api_request("POST", "/api/url/add", fields)).splitlines()[-1])["id"]
+    visit = b"GET /r/turn" + END
+    assert b"location: https://example.com/one\r\n" in client.request(visit)
+    for path in ("a", "b"):
+        change = client.api_request("PUT", f"/api/url/{link}/update", {"url": f"https://example.com/{path}"})
+        assert client.request(change)[9:12] == b"200"
+        assert b"location: https://example.com/%b\r\n" % path.encode() in client.request(visit)
+    assert client.request(client.api_request("DELETE", f"/api/url/{link}/delete"))[9:12] == b"200"
+    assert client.request(visit)[9:12] == b"404"
+    assert client.worker_state.record_redirects == 3

@@ -11,7 +11,7 @@ def test_vote_is_answered_with_the_result_of_the_poll(ana: Person) -> None:
     for choice in ("Blue", "Red"):
         send_answers(ana, page, choice=choice)
     last = Page(send_answers(ana, page, choice="Blue"))
-    assert [item.text.strip() for item in last.all("li")] == ["Red33 %", "Blue67 %"]
+    assert [item.text.strip() for item in last.all("li")] == ["Red33%", "Blue67%"]
 
 
 def test_votes_for_former_options_are_not_part_of_the_result() -> None:

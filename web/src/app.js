@@ -10,14 +10,22 @@ import "./htmx.js";
 import "./offline.js";
 import { openPalette } from "./palette.js";
 import "./position.js";
+import "./color_picker.js";
 import "./preview.js";
 import "./qr_draft.js";
 import "./selection.js";
 import { share } from "./share.js";
 import "./shortcuts.js";
 import "./timezone.js";
+import "./utm.js"; // removes names of fields
 import "./unsaved.js";
-import "./utm.js";
+
+// The row of tabs scrolls on phones: the current one is put in its middle, without scrolling the page.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) {
+  const [own, row] = [tab, tab.parentElement].map((element) => element.getBoundingClientRect());
+  tab.parentElement.scrollBy({ left: own.left + own.width / 2 - row.left - row.width / 2 });
+}
 
 /** Actions of clicks, by the selector of the clicked element; the first match wins. */
 const CLICK_ACTIONS = [

@@ -1,5 +1,6 @@
 // The badges of the sections of an editor: they tell the values of the fields while these are edited.
 import { $ } from "./dom.js";
+import { formatDay } from "./locale.js";
 
 const isFilled = (field) => (field.type === "checkbox" ? field.checked : Boolean(field.value.trim()));
 
@@ -24,6 +25,7 @@ const RULES = {
       .join(", "),
   count: (fields, data) => numbered(data, fields.filter(isFilled).length),
   number: ([field], data) => numbered(data, /^\d{1,15}$/.test(field.value.trim()) ? Number(field.value) : 0),
+  day: ([field]) => (field.value ? formatDay.format(new Date(field.value)) : ""),
   filled(fields, { one, stored }) {
     const isStored = stored && !$(`form.editor ${stored}`)?.checked;
     return fields.some(isFilled) || isStored ? one : "";
@@ -34,9 +36,7 @@ function show(badge) {
   const { badge: rule, of, length, ...data } = badge.dataset;
   const fields = [...badge.closest("details").querySelectorAll(of)].filter((field) => field.type !== "hidden");
   const text = RULES[rule](fields, data);
-  const isCut = text.length > Number(length);
-  // Of a time, only the date is shown.
-  badge.textContent = isCut && rule === "list" && length > 10 ? `${text.slice(0, length - 1)}…` : text.slice(0, length);
+  badge.textContent = text.length > Number(length) ? `${text.slice(0, length - 1)}…` : text;
   badge.hidden = !text;
 }
 

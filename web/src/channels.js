@@ -1,6 +1,7 @@
 // The channels of a link as one field: typing finds a channel or creates one. Without scripts, there are checkboxes and
 // a field for the names of new channels.
 import { $ } from "./dom.js";
+import { findNames } from "./names.js";
 
 const MAX_OPTIONS = 8;
 
@@ -11,6 +12,7 @@ function enhance(picker) {
   const sent = Object.assign(document.createElement("input"), { type: "hidden", name: "newchannel" });
   const typed = input.value;
   let active = -1;
+  let others = []; // names of channels that have no checkbox
 
   const created = () => [...group.querySelectorAll("[data-created]:checked")].map((box) => box.dataset.created);
   const labels = () => [...group.querySelectorAll("label")];
@@ -64,14 +66,25 @@ function enhance(picker) {
     const query = input.value.trim();
     const known = labels().filter((label) => !$("input", label).checked);
     const matches = known.map(nameOf).filter((name) => name.toLowerCase().includes(query.toLowerCase()));
-    const names = matches.slice(0, MAX_OPTIONS);
-    const isNew = query && !labels().some((label) => nameOf(label).toLowerCase() === query.toLowerCase());
+    const listed = new Set(labels().map((label) => nameOf(label).toLowerCase()));
+    const unlisted = others.filter(
+      (name) => !listed.has(name.toLowerCase()) && name.toLowerCase().includes(query.toLowerCase()),
+    );
+    const names = [...matches, ...unlisted].slice(0, MAX_OPTIONS);
+    const isNew = query && ![...listed, ...unlisted.map((name) => name.toLowerCase())].includes(query.toLowerCase());
     list.replaceChildren(...names.map((name, index) => option(name, name, index)));
     if (isNew) list.append(option(input.dataset.createText.replace("{name}", query), query, names.length));
     if (!list.children.length) return close();
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
     select(query ? 0 : -1);
+  }
+
+  /** Shows the names of unlisted channels too, once they arrive. */
+  async function search() {
+    const text = input.value;
+    others = await findNames("channel", text);
+    if (text && text === input.value) show();
   }
 
   function select(index) {
@@ -103,7 +116,10 @@ function enhance(picker) {
   input.addEventListener("input", (event) => {
     event.stopPropagation();
     const names = input.value.split(",");
-    if (names.length < 2) return show();
+    if (names.length < 2) {
+      if ("more" in input.dataset) search();
+      return show();
+    }
     for (const name of names) if (name.trim()) add(name.trim());
   });
   input.addEventListener("focus", show);

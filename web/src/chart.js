@@ -1,7 +1,7 @@
 // Draws a chart from a table on the page; the table stays for screen readers.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { locale } from "./locale.js";
+import { language, locale } from "./locale.js";
 
 const { bars } = uPlot.paths;
 /** Columns next to each other; the last one is pale while its time is not over. */
@@ -78,10 +78,10 @@ function draw(canvas) {
         },
         {
           ...axis,
-          size: 44,
+          size: (_, texts) => axisWidth(texts ?? []),
           gap: 6,
           incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7],
-          values: (_, splits) => splits.map(abbreviate),
+          values: (_, splits) => splits.map((n) => compact.format(n)),
         },
       ],
       series: [
@@ -161,7 +161,7 @@ function drawEvents(plot, points, color) {
 }
 
 function label(time, interval) {
-  if (interval === "hour") return time.slice(11, 16);
+  if (interval === "hour") return new Date(time.replace(" ", "T")).toLocaleTimeString(locale, CLOCK);
   const format = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
   return new Date(`${time.slice(0, 10)}T00:00`).toLocaleDateString(locale, format);
 }
@@ -169,10 +169,12 @@ function label(time, interval) {
 /** Formats a number as the page does, with thin spaces. */
 const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands);
 
-function abbreviate(n) {
-  if (n >= 1e6) return `${(n / 1e6).toLocaleString(locale)}M`;
-  return n >= 1e3 ? `${(n / 1e3).toLocaleString(locale)}k` : String(n);
-}
+/** Formats a number of the axis briefly: 12K, 12 mil, 1,5 Mio. Millions are "m" in British English. */
+const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
+const CLOCK = { hour: "numeric", minute: "2-digit", hourCycle: "h23" };
+const MIN_AXIS_WIDTH = 44;
+/** Returns the width of an axis with these texts, of 12 px. */
+const axisWidth = (texts) => Math.max(MIN_AXIS_WIDTH, 10 + 7 * Math.max(0, ...texts.map((text) => text.length)));
 
 for (const canvas of document.querySelectorAll("[data-chart]")) {
   const resize = draw(canvas);

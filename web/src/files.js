@@ -71,6 +71,17 @@ function buildBody(file) {
   return data;
 }
 
+/** Marks the fields whose values the server refuses, opens their section, and focuses the first. */
+function markFields(names) {
+  const fields = names.map((name) => form.elements[name]).filter(Boolean);
+  for (const input of fields) {
+    input.setAttribute("aria-invalid", "true");
+    input.closest("details").open = true;
+    input.addEventListener("input", () => input.removeAttribute("aria-invalid"), { once: true });
+  }
+  fields[0]?.focus();
+}
+
 function upload({ file, item }) {
   runningCount += 1;
   const request = new XMLHttpRequest();
@@ -93,7 +104,10 @@ function upload({ file, item }) {
     } catch {
       /* an error page of a proxy */
     }
-    if (request.status !== 200 || !result.files) return end(result.message ?? messages.dataset.failed);
+    if (request.status !== 200 || !result.files) {
+      markFields(result.fields ?? []);
+      return end(result.message ?? messages.dataset.failed);
+    }
     finish(item, result.files[0]);
     form.querySelector("[name=custom]").value = ""; // an alias is for one file only
     finishUpload();

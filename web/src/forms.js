@@ -53,4 +53,5 @@ addEventListener("pageshow", () =>
   }),
 );
 
+document.querySelector("[data-resume]")?.requestSubmit();
 (document.querySelector("[data-summary]") ?? document.querySelector("[aria-invalid='true']"))?.focus();

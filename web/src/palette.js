@@ -24,6 +24,15 @@ async function showFirstResults(field) {
   if (results && field.value === text) $("#palette-results").replaceChildren(results);
 }
 
+/** Announces the number of results: screen readers read only changes of a status that is there already. */
+function announceCount(count) {
+  if (!count || "announced" in count.dataset) return;
+  count.dataset.announced = "";
+  const text = count.textContent;
+  count.textContent = "\u00a0"; // keeps the height
+  setTimeout(() => (count.textContent = text), 200);
+}
+
 /** Moves the focus among the field and the results; the last one is followed by the field. */
 function moveFocus(root, step) {
   const stops = [$("[type=search]", root), ...root.querySelectorAll(RESULT)];
@@ -32,6 +41,11 @@ function moveFocus(root, step) {
 }
 
 const root = dialog ?? $("main:has(#results)");
+if (root) {
+  const announce = () => announceCount($("[data-results-count]", root));
+  new MutationObserver(announce).observe(root, { childList: true, subtree: true });
+  announce();
+}
 root?.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) {

@@ -8,6 +8,7 @@ function loadPreview(form) {
   document.querySelector(".preview-frames iframe.loading")?.remove();
   const frame = oldFrame.cloneNode();
   frame.name = `preview-${(frameCount += 1)}`;
+  frame.removeAttribute("src");
   frame.classList.add("loading");
   oldFrame.after(frame);
   frame.addEventListener("load", () => {
@@ -35,5 +36,5 @@ if (form) {
     clearTimeout(timer);
     timer = setTimeout(() => loadPreview(form), 300);
   });
-  loadPreview(form);
+  if (!document.querySelector(".preview-frames iframe[src]")) loadPreview(form);
 }

@@ -1,4 +1,4 @@
-// Quick create: the response replaces the form, so that an error or the new short URL is shown in place.
+// Quick create: the response replaces the form, so that an error, or the new or existing short URL is shown in place.
 import { $ } from "./dom.js";
 import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 
@@ -9,20 +9,24 @@ document.addEventListener("submit", async (event) => {
   if (isBusy(form)) return;
   const pending = [form, event.submitter].filter(Boolean);
   for (const element of pending) setBusy(element);
-  const response = await send(form);
+  const page = await send(form, event.submitter);
+  if (page && $("[name=kept]", page)) return form.submit(); // the session has ended: the sign-in page keeps the fields
   for (const element of pending) setBusy(element, false);
+  const response = page && $("[data-quick]", page);
   if (response) show(form, response);
   else showToast($(".toasts").dataset.failed, 6000);
 });
 
-/** Returns the form of the response; null if the request failed. */
-async function send(form) {
+/** Returns the page with the answer or with the kept fields; null for any other page, which has an empty form. */
+async function send(form, button) {
   const body = new URLSearchParams(new FormData(form));
+  if (button?.name) body.set(button.name, button.value);
   body.set("quick", form.dataset.quick);
   try {
     const response = await fetch(form.action, { method: "POST", body, signal: AbortSignal.timeout(TIMEOUT) });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return $("[data-quick]", page);
+    const isAnswer = !response.redirected && [200, 400].includes(response.status);
+    return isAnswer || $("[name=kept]", page) ? page : null;
   } catch {
     return null;
   }
@@ -32,7 +36,7 @@ function show(form, response) {
   const dialog = form.closest("dialog");
   form.replaceWith(response);
   const result = $(".quick-result", response);
-  if (result && dialog) dialog.dataset.created = "";
+  if (result && "created" in result.dataset && dialog) dialog.dataset.created = "";
   (
     $("[data-copy]", result ?? document.createElement("p")) ??
     $("[aria-invalid]", response) ??

@@ -1,10 +1,9 @@
 // Stores the viewer's time zone in a cookie. On the first page, which the server rendered without it, times are
 // converted here.
-import { locale } from "./locale.js";
+import { formatDay } from "./locale.js";
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
 const cookie = `waypost_zone=${encodeURIComponent(zone)}`;
-const formatDay = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric" });
 const twoDigits = (number) => String(number).padStart(2, "0");
 const formatTime = (date) => `${formatDay.format(date)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 

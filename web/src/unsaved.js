@@ -3,22 +3,27 @@ import { $ } from "./dom.js";
 import { TIMEOUT } from "./toast.js";
 
 const SAVE_DELAY = 500; // milliseconds
-const form = $("form.editor[method=post]:is(:not([enctype]), [data-builder])"); // uploads have a guard of their own
-let stored = "";
-let isSubmitted = false;
+// Uploads have a guard of their own.
+const forms = document.querySelectorAll("form[method=post]:is(.editor:not([enctype]), [data-builder], [data-guarded])");
+/** The stored fields of each form. */
+const stored = new Map();
+/** The form that is being sent; true for the answer to a question, such as whether to delete the item. */
+let submitted = null;
 
-/** Returns the fields of the form as text, without those that no person edits. */
-function content() {
+/** Returns the fields of a form as text, without those that no person edits, such as a password that the browser knows. */
+function content(form) {
   const fields = new FormData(form);
-  for (const name of ["token", "version", "next", "view"]) fields.delete(name);
+  for (const { name } of form.querySelectorAll("[autocomplete=current-password]")) fields.delete(name);
+  for (const name of ["token", "version", "next", "view", "id"]) fields.delete(name);
   return new URLSearchParams([...fields].filter(([, value]) => typeof value === "string")).toString();
 }
 
 /** A form that was not saved, or a restored draft, comes with values that are not stored. */
-const isChanged = () => "unsaved" in form.dataset || Boolean($("[data-summary]", form)) || content() !== stored;
+const isChanged = (form) =>
+  "unsaved" in form.dataset || Boolean($("[data-summary]", form)) || content(form) !== stored.get(form);
 
-/** Returns the draft of this form; null without one. Storage can be turned off. */
-function readDraft() {
+/** Returns the draft of a form; null without one. Storage can be turned off. */
+function readDraft(form) {
   try {
     return JSON.parse(localStorage.getItem(form.dataset.draft));
   } catch {
@@ -26,7 +31,7 @@ function readDraft() {
   }
 }
 
-function writeDraft(draft) {
+function writeDraft(form, draft) {
   try {
     if (draft) localStorage.setItem(form.dataset.draft, JSON.stringify(draft));
     else localStorage.removeItem(form.dataset.draft);
@@ -45,21 +50,21 @@ function removeSavedDrafts() {
   }
 }
 
-function offerDraft() {
-  const draft = readDraft();
+function offerDraft(form) {
+  const draft = readDraft(form);
   const offer = $("[data-draft-offer]");
-  if (!draft || draft.content === stored) return;
+  if (!draft || draft.content === stored.get(form)) return;
   offer.hidden = false;
   $("[data-discard]", offer).addEventListener("click", () => {
-    writeDraft(null);
+    writeDraft(form, null);
     offer.hidden = true;
     $("input:not([type=hidden])", form).focus();
   });
-  $("[data-restore]", offer).addEventListener("click", () => restore(draft));
+  $("[data-restore]", offer).addEventListener("click", () => restore(form, draft));
 }
 
 /** Sends the draft to the server, which shows it in the form without saving it. */
-function restore(draft) {
+function restore(form, draft) {
   const request = document.createElement("form");
   request.method = "post";
   request.action = form.action;
@@ -79,40 +84,40 @@ function restore(draft) {
   request.submit();
 }
 
+/** Returns the draft to store for a form. */
+const draftOf = (form) => ({ content: content(form), version: $("[name=version]", form)?.value ?? "" });
+
 let timer = 0;
-function keepDraft() {
+function keepDraft(form) {
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const version = $("[name=version]", form)?.value ?? "";
-    writeDraft(isChanged() ? { content: content(), version } : null);
-  }, SAVE_DELAY);
+  timer = setTimeout(() => writeDraft(form, isChanged(form) ? draftOf(form) : null), SAVE_DELAY);
 }
 
-if (form) {
-  stored = content();
-  if (form.dataset.draft) {
-    if ("saved" in form.dataset) removeSavedDrafts();
-    if (isChanged()) keepDraft();
-    else offerDraft();
-    for (const type of ["input", "change", "click"]) form.addEventListener(type, keepDraft);
-  }
-  // After the other listeners, which can prevent the submission.
-  addEventListener("submit", (event) => {
-    if (event.defaultPrevented || event.submitter?.formTarget) return;
-    if (event.target !== form && !event.target.closest("dialog")) return; // a dialog asks whether to delete the item
-    isSubmitted = true;
-    setTimeout(() => (isSubmitted = false), TIMEOUT);
-    if (event.target !== form) return;
-    clearTimeout(timer);
-    if (form.dataset.draft) {
-      const version = $("[name=version]", form)?.value ?? "";
-      writeDraft({ content: content(), version, submitted: true });
-    }
-  });
-  addEventListener("pageshow", ({ persisted }) => {
-    if (persisted) isSubmitted = false;
-  });
-  addEventListener("beforeunload", (event) => {
-    if (!isSubmitted && isChanged()) event.preventDefault();
-  });
+function handleDrafts(form) {
+  if ("saved" in form.dataset) removeSavedDrafts();
+  if (isChanged(form)) keepDraft(form);
+  else offerDraft(form);
+  for (const type of ["input", "change", "click"]) form.addEventListener(type, () => keepDraft(form));
 }
+
+for (const form of forms) stored.set(form, content(form));
+for (const form of forms) if (form.dataset.draft) handleDrafts(form);
+
+// After the other listeners, which can prevent the submission.
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || event.submitter?.formTarget) return;
+  if (!stored.has(form) && !form.closest("#confirmation")) return;
+  submitted = stored.has(form) ? form : true;
+  setTimeout(() => (submitted = null), TIMEOUT);
+  if (!form.dataset.draft) return;
+  clearTimeout(timer);
+  writeDraft(form, { ...draftOf(form), submitted: true });
+});
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) submitted = null;
+});
+addEventListener("beforeunload", (event) => {
+  const isLost = (form) => form !== submitted && isChanged(form);
+  if (submitted !== true && [...forms].some(isLost)) event.preventDefault();
+});

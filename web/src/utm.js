@@ -1,5 +1,5 @@
 // The fields of UTM parameters: they show those of the destination URL and write them there. All other parts of the URL
-// stay as they were typed.
+// stay as they were typed. The fields are not sent: the server would write them once more.
 import { $ } from "./dom.js";
 
 const fields = [...document.querySelectorAll("[data-utm] input")];
@@ -52,6 +52,7 @@ function write(field) {
 }
 
 if (fields.length && url) {
+  for (const field of fields) field.removeAttribute("name");
   // A template sets its own parameters and keeps the others.
   template?.addEventListener("change", () => {
     for (const [name, value] of new URLSearchParams(template.value)) {

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-Noun: TypeAlias = Literal["url", "file", "campaign", "channel", "qr", "bio", "splash", "overlay", "pixel", "domain"]
+Noun: TypeAlias = Literal[
+    "url", "file", "campaign", "channel", "qr", "bio", "splash", "overlay", "pixel", "utm", "domain", "share"
+]
 MAX_CHANGES = 1000
 _MAX_BYTES = 4 * 1024 * 1024
 

@@ -9,7 +9,7 @@ from waypost.accounts import deletion, ops
 from waypost.api.context import Context
 from waypost.api.responses import MessageResponse
 from waypost.api.types import PathId, Timestamp
-from waypost.errors import Kind, Problem, not_found
+from waypost.errors import Kind, Problem, account_not_found
 
 router = APIRouter(tags=["Administration"])
 
@@ -53,7 +53,7 @@ def cancel_account_deletion(context: Context, id: PathId) -> MessageResponse:
 def _require_administrator(context: Context, tx: Connection) -> None:
     """Raise NOT_FOUND for other accounts, and ACCOUNT_KEY_REQUIRED for a key without the scope `account`."""
     if not ops.get(tx, context.account).owner:
-        raise not_found("account")
+        raise account_not_found()
     if not context.can_change_login:
         raise Problem(Kind.ACCOUNT_KEY_REQUIRED, "This API key cannot delete accounts. It needs the scope account.")
 

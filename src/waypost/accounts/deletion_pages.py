@@ -7,10 +7,26 @@ from waypost.accounts import deletion, emails, login_changes, ops, proof
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
 
 pages = Router()
 _ACCOUNT, _DELETE = "/dashboard/account", "/dashboard/account/delete"
+_LABELS = {
+    "links": gettext_noop("Links"),
+    "files": gettext_noop("Files"),
+    "QR codes": gettext_noop("QR codes"),
+    "bio pages": gettext_noop("Bio pages"),
+    "campaigns": gettext_noop("Campaigns"),
+    "channels": gettext_noop("Channels"),
+    "splash pages": gettext_noop("Splash pages"),
+    "CTA overlays": gettext_noop("Overlays"),
+    "pixels": gettext_noop("Pixels"),
+    "UTM templates": gettext_noop("UTM templates"),
+    "branded domains": gettext_noop("Domains"),
+    "items in the trash": gettext_noop("Items in the trash"),
+}
+"""By the kind of `deletion.TABLES`."""
 
 
 @pages.get("/dashboard/account/delete")
@@ -23,13 +39,10 @@ def show_deletion(context: PageContext) -> Response:
 def schedule_deletion(context: PageContext) -> Response:
     """Schedule the deletion, with the password, and tell the owner."""
     form = context.form()
-
-    def work() -> int:
-        proof.require_password_and_code(context, form)
-        return context.write(lambda tx: deletion.schedule(tx, context.account))
-
-    due = form.attempt(work)
-    form.values["password"] = ""
+    is_confirmed = proof.check_password_and_code(context, form)
+    due = (
+        form.attempt(lambda: context.write(lambda tx: deletion.schedule(tx, context.account))) if is_confirmed else None
+    )
     if due is None:
         return _deletion_page(context, form, status=400)
     account = context.read(lambda tx: ops.get(tx, context.account))
@@ -48,6 +61,6 @@ def _deletion_page(context: PageContext, form: Form, *, status: int = 200) -> Re
     contents, factor = context.read(
         lambda tx: (deletion.contents(tx, context.account), two_factor.of(tx, context.account))
     )
-    items = [(noun[0].upper() + noun[1:], number) for noun, number in contents.items.items() if number]
+    items = [(_LABELS[noun], number) for noun, number in contents.items.items() if number]
     days = deletion.GRACE_SECONDS // 86_400
     return context.render("account/delete.html", status=status, form=form, items=items, factor=factor, days=days)

@@ -39,22 +39,19 @@ def list_keys(context: PageContext) -> Response:
 def add_key(context: PageContext) -> Response:
     """Create a key with the password, and a code if there is a second factor. Only this response shows it."""
     form = context.form(_KEY_SHAPE)
-
-    def work() -> tuple[str, str]:
-        body = form.read(NewKey, context.time_zone, _KEY_SHAPE)
-        expires = None if body.expires is None else clock.last_second(body.expires)
-        proof.require_password_and_code(context, form)
-        key = context.write(
+    body = form.attempt(lambda: form.read(NewKey, context.time_zone, _KEY_SHAPE))
+    if not proof.check_password_and_code(context, form) or body is None:
+        return _keys_page(context, form, status=400)
+    expires = None if body.expires is None else clock.last_second(body.expires)
+    key = form.attempt(
+        lambda: context.write(
             lambda tx: api_keys.add(tx, context.account, name=body.name, scope=body.scope, expires=expires)
         )
-        return key, body.name
-
-    created = form.attempt(work)
-    if created is None:
+    )
+    if key is None:
         return _keys_page(context, form, status=400)
-    key, name = created
     account = context.read(lambda tx: ops.get(tx, context.account))
-    login_changes.tell(context, account, emails.NEW_KEY, name=name)
+    login_changes.tell(context, account, emails.NEW_KEY, name=body.name)
     return _keys_page(context, Form(_NEW_KEY), new_key=key)
 
 

@@ -10,6 +10,7 @@ from waypost import credentials
 from waypost.accounts import ops
 from waypost.auth import sessions, two_factor
 from waypost.clicks.classify import classifier
+from waypost.dashboard import resume
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.db import account_rows
@@ -51,8 +52,10 @@ def check_password(context: PageContext, form: Form) -> Login:
     return Login.checked(account, hashed)
 
 
-def start_session(context: PageContext, login: Login, next_path: str, *, has_passed_code: bool = False) -> Response:
-    """Sign in with a new session cookie, which prevents session fixation.
+def start_session(
+    context: PageContext, login: Login, next_path: str, *, kept: str = "", has_passed_code: bool = False
+) -> Response:
+    """Sign in with a new session cookie, which prevents session fixation. `kept`: fields of the form at `next_path`.
 
     If the password or the second factor has changed since they were checked, ask for them again: that change has ended
     all sessions.
@@ -71,7 +74,11 @@ def start_session(context: PageContext, login: Login, next_path: str, *, has_pas
     token = context.write(work, in_maintenance=True)
     if token is None:
         return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
-    return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token, login.account)
+    if kept:
+        response = context.render("login/resume.html", path=next_path, fields=resume.restore(kept))
+    else:
+        response = RedirectResponse(next_path, status_code=303)
+    return context.set_session_cookie(response, token, login.account)
 
 
 def sign_in_again(context: PageContext, message: str) -> Response:

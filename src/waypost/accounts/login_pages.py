@@ -11,7 +11,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.list_position import HOME, safe_redirect_path
 from waypost.dashboard.routing import Router
-from waypost.errors import Kind, Problem, invalid
+from waypost.errors import Kind, Problem
 from waypost.mail import Email
 
 pages = Router()
@@ -36,11 +36,11 @@ def sign_in(context: PageContext) -> Response:
         return _sign_in_page(context, form, status=400)
     next_path = safe_redirect_path(form.text("next"))
     if context.read(lambda tx: two_factor.of(tx, login.account)) is None:
-        return start_session(context, login, next_path)
+        return start_session(context, login, next_path, kept=form.text("kept"))
     token = context.services.signer.sign(
         _SECOND_FACTOR, str(login.account), login.digest, next_path, life=_CODE_SECONDS, bound=context.cookie
     )
-    return context.render("login/code.html", form=Form({"sealed": token}))
+    return context.render("login/code.html", form=Form({"sealed": token, "kept": form["kept"]}))
 
 
 @pages.post("/dashboard/signin/code", public=True)
@@ -54,7 +54,7 @@ def check_code(context: PageContext) -> Response:
     form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
     if form.errors:
         return context.render("login/code.html", status=400, form=form)
-    return start_session(context, login, next_path, has_passed_code=True)
+    return start_session(context, login, next_path, kept=form.text("kept"), has_passed_code=True)
 
 
 @pages.post("/dashboard/signout", public=True)
@@ -89,8 +89,7 @@ def register(context: PageContext) -> Response:
     context.limit_form("register")
     if context.mailer.can_send and not form.text("pass"):
         return _send_registration_link(context, form)
-    login = form.attempt(lambda: _create_account(context, form))
-    form.values["password"] = ""
+    login = _create_account(context, form)
     if login is None:
         return _registration_page(context, form, status=400)
     return start_session(context, login, HOME)
@@ -108,6 +107,9 @@ def send_reset_link(context: PageContext) -> Response:
     form = context.form()
     context.limit_form("forgot")
     name, language = form.text("name"), context.language
+    if not name:
+        form.errors["name"] = "name must not be empty."
+        return context.render("login/forgot.html", status=400, form=form, can_send=context.mailer.can_send)
     context.mailer.send_later(lambda: _reset_email(context, name, language))
     return context.render("login/sent.html", name=name)
 
@@ -171,16 +173,25 @@ def _registration_page(context: PageContext, form: Form, *, status: int = 200) -
     return context.render("login/register.html", status=status, form=form, confirms_email=confirms_email)
 
 
-def _create_account(context: PageContext, form: Form) -> Login:
+def _create_account(context: PageContext, form: Form) -> Login | None:
+    """Return the login of a new account, or None; the form then has the errors of all fields."""
     token = form.text("pass")
-    email = email_links.email_of(context.services.signer, token) if token else ops.checked_email(form.text("email"))
-    password = ops.checked_password(str(form["password"]))
+    email = (
+        email_links.email_of(context.services.signer, token)
+        if token
+        else form.attempt(lambda: ops.checked_email(form.text("email")))
+    )
+    username = form.attempt(lambda: ops.checked_username(form.text("username")))
+    password = form.attempt(lambda: ops.checked_password(str(form["password"])))
+    if email is None or username is None or password is None:
+        return None
     hashed = credentials.hash_password(password)
     try:
-        account = context.write(lambda tx: ops.add(tx, email=email, username=form.text("username"), password=hashed))
+        account = context.write(lambda tx: ops.add(tx, email=email, username=username, password=hashed))
     except Problem as problem:
         if problem.kind is Kind.TAKEN:  # does not say which, so that it does not reveal existing accounts
-            raise invalid("username", "This username or e-mail address cannot be used. Please try another.") from None
+            form.errors["username"] = "This username or e-mail address cannot be used. Please try another."
+            return None
         raise
     return Login.checked(account.id, hashed)
 

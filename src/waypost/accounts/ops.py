@@ -6,25 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import email_validator
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    RowMapping,
-    Select,
-    bindparam,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, insert, or_, select, update
 
 from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, plans, sessions
 from waypost.db.schema.accounts import UNLIMITED
-from waypost.errors import account_deleted, invalid, not_found, taken
+from waypost.errors import account_deleted, account_not_found, invalid, taken
 
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
@@ -81,7 +70,7 @@ def checked_email(value: str, *, field: str = "email") -> str:
     try:
         return email_validator.validate_email(value, check_deliverability=False, globally_deliverable=False).normalized
     except email_validator.EmailNotValidError as error:
-        raise invalid(field, f"{field} must be an e-mail address, such as ana@example.com: {error}") from error
+        raise invalid(field, f"{field} must be an e-mail address, such as ana@example.com.") from error
 
 
 def checked_password(value: str, *, field: str = "password") -> str:
@@ -92,6 +81,13 @@ def checked_password(value: str, *, field: str = "password") -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise invalid(field, f"{field} must be a string of valid Unicode.") from error
+    return value
+
+
+def checked_username(value: str) -> str:
+    """Return the username. Raises INVALID on `username`."""
+    if not _USERNAME.match(value):
+        raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     return value
 
 
@@ -267,9 +263,7 @@ def plan_id(tx: Connection, name: str) -> int:
 
 
 def _username_columns(username: str) -> dict[str, str]:
-    if not _USERNAME.match(username):
-        raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
-    return {"username": username, "username_key": username.casefold()}
+    return {"username": checked_username(username), "username_key": username.casefold()}
 
 
 def _email_columns(email: str) -> dict[str, str]:
@@ -294,5 +288,5 @@ _BY_ID = _select_accounts().where(accounts.c.id == bindparam("account"))
 
 def _account(row: RowMapping | None) -> Account:
     if row is None:
-        raise not_found("account")
+        raise account_not_found()
     return Account(**row)

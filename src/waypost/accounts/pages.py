@@ -26,22 +26,20 @@ _CHANGED = "Your e-mail address was changed."
 
 @pages.get("/dashboard/account")
 def show_account(context: PageContext) -> Response:
-    return _account_page(context, Form({"email": context.user.email}))
+    return _account_page(context)
 
 
 @pages.post("/dashboard/account/email")
 def change_email(context: PageContext) -> Response:
     form = context.form()
-
-    def work() -> bool:
-        email = ops.checked_email(form.text("email"))
-        proof.require_password(context, form)
-        return login_changes.change(context, lambda *_: None, email=email).is_pending
-
-    is_pending = form.attempt(work)
-    if is_pending is None:
-        return _account_page(context, form, status=400)
-    message = "Open the link that was sent to the new address to confirm it." if is_pending else _CHANGED
+    email = form.attempt(lambda: ops.checked_email(form.text("email")))
+    form.attempt(lambda: proof.require_password(context, form))
+    if form.errors:
+        return _account_page(context, email_form=form, status=400)
+    change = form.attempt(lambda: login_changes.change(context, lambda *_: None, email=email))
+    if change is None:
+        return _account_page(context, email_form=form, status=400)
+    message = "Open the link that was sent to the new address to confirm it." if change.is_pending else _CHANGED
     return context.redirect(_ACCOUNT, message=message)
 
 
@@ -49,24 +47,19 @@ def change_email(context: PageContext) -> Response:
 def change_password(context: PageContext) -> Response:
     """Change the password and end all sessions; this browser gets a new one."""
     form = context.form()
+    form.attempt(lambda: proof.require_password(context, form, field="old"))
+    password = form.attempt(lambda: ops.checked_password(str(form["new"]), field="new"))
+    if password is None or form.errors:
+        return _account_page(context, password_form=form, status=400)
+    agent = context.read(lambda tx: sessions.agent_of(tx, context.user.session))
+    hashed = credentials.hash_password(password)
 
-    def work() -> str:
-        password = ops.checked_password(str(form["new"]), field="new")
-        agent = context.read(lambda tx: sessions.agent_of(tx, context.user.session))
-        proof.require_password(context, form, field="old")
-        hashed = credentials.hash_password(password)
+    def start_session(tx: Connection, _is_pending: object) -> str:
+        if form.text("revoke"):
+            api_keys.revoke_all(tx, context.account)
+        return sessions.begin(tx, context.account, agent=agent)
 
-        def start_session(tx: Connection, _is_pending: object) -> str:
-            if form.text("revoke"):
-                api_keys.revoke_all(tx, context.account)
-            return sessions.begin(tx, context.account, agent=agent)
-
-        return login_changes.change(context, start_session, password=hashed).result
-
-    token = form.attempt(work)
-    form.values |= {"old": "", "new": "", "email": context.user.email}
-    if token is None:
-        return _account_page(context, form, status=400)
+    token = login_changes.change(context, start_session, password=hashed).result
     return context.set_session_cookie(
         context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."),
         token,
@@ -110,23 +103,26 @@ def enable_two_factor(context: PageContext) -> Response:
     """
     form = context.form()
 
-    def work() -> tuple[Sequence[str], str]:
+    def check() -> tuple[str, int]:
         values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
         if values is None:
             raise invalid("code", "Setup timed out. Scan the new QR code.")
-        proof.require_password(context, form)
         step = two_factor.verify(values[0], form.text("code"))
         if step is None:
             raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
-        secret = values[0]
+        return values[0], step
 
-        def enable(tx: Connection) -> tuple[Sequence[str], str]:
-            codes = two_factor.enable(tx, context.account, secret=secret, step=step)
-            return codes, sessions.renew(tx, context.account, context.user.session)
+    checked = form.attempt(check)
+    form.attempt(lambda: proof.require_password(context, form))
+    if checked is None or form.errors:
+        return _codes_page(context, form, None)
+    secret, step = checked
 
-        return context.write(enable)
+    def enable(tx: Connection) -> tuple[Sequence[str], str]:
+        codes = two_factor.enable(tx, context.account, secret=secret, step=step)
+        return codes, sessions.renew(tx, context.account, context.user.session)
 
-    enabled = form.attempt(work)
+    enabled = form.attempt(lambda: context.write(enable))
     if enabled is None:
         return _codes_page(context, form, None)
     codes, token = enabled
@@ -139,12 +135,11 @@ def enable_two_factor(context: PageContext) -> Response:
 def renew_codes(context: PageContext) -> Response:
     """Replace the recovery codes."""
     form = context.form()
-
-    def work() -> Sequence[str]:
-        proof.require_password_and_code(context, form)
-        return context.write(lambda tx: two_factor.new_codes(tx, context.account))
-
-    return _codes_page(context, form, form.attempt(work))
+    if not proof.check_password_and_code(context, form):
+        return _codes_page(context, form, None)
+    return _codes_page(
+        context, form, form.attempt(lambda: context.write(lambda tx: two_factor.new_codes(tx, context.account)))
+    )
 
 
 @pages.post("/dashboard/account/factor/off")
@@ -156,11 +151,8 @@ def disable_two_factor(context: PageContext) -> Response:
         two_factor.disable(tx, context.account)
         return sessions.renew(tx, context.account, context.user.session)
 
-    def work() -> str:
-        proof.require_password_and_code(context, form)
-        return context.write(disable)
-
-    token = form.attempt(work)
+    proof.check_password_and_code(context, form)
+    token = None if form.errors else form.attempt(lambda: context.write(disable))
     if token is None:
         return _two_factor_page(context, form, status=400)
     _tell(context, emails.FACTOR_DISABLED)
@@ -190,10 +182,19 @@ def switch_shortcuts(context: PageContext) -> Response:
     return preferences.store(context, SHORTCUTS_COOKIE, "off" if context.form().text("shortcuts") == "off" else "")
 
 
-def _account_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+def _account_page(
+    context: PageContext, *, email_form: Form | None = None, password_form: Form | None = None, status: int = 200
+) -> Response:
     account = context.read(lambda tx: ops.get(tx, context.account))
     factor = context.read(lambda tx: two_factor.of(tx, context.account))
-    return context.render("account/account.html", status=status, form=form, account=account, factor=factor)
+    return context.render(
+        "account/account.html",
+        status=status,
+        email_form=email_form or Form({"email": account.email}),
+        password_form=password_form or Form({}),
+        account=account,
+        factor=factor,
+    )
 
 
 def _tell(context: PageContext, message: emails.Message) -> None:

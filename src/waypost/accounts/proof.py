@@ -17,11 +17,18 @@ def require_password(context: PageContext, form: Form, *, field: str = "password
     context.rate_limiter.release(attempt)
 
 
-def require_password_and_code(context: PageContext, form: Form) -> None:
-    """Raise INVALID unless the form contains the password, and a code if the account has a second factor."""
-    require_password(context, form)
+def check_password_and_code(context: PageContext, form: Form) -> bool:
+    """Return whether the form has no errors. Add those of the password, and of the code if there is a second factor.
+
+    A code is accepted only once, so it is not checked while the form has other errors.
+    """
+    form.attempt(lambda: require_password(context, form))
     if context.read(lambda tx: two_factor.of(tx, context.account)) is not None:
-        require_code(context, context.account, form.text("code"))
+        if not form.text("code"):
+            form.errors.setdefault("code", "Enter the code from your app, or a recovery code.")
+        elif not form.errors:
+            form.attempt(lambda: require_code(context, context.account, form.text("code")))
+    return not form.errors
 
 
 def require_code(context: PageContext, account: int, code: str) -> None:

@@ -1,6 +1,6 @@
 """Administration pages: accounts and plans."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
@@ -42,7 +42,7 @@ _DEFAULTS = {
     "name": "",
     "status": "pro",
     "rate_limit": "30",
-    "upload_limit": "500 MB",
+    "upload_limit": "512 MiB",
     "storage_limit": "",
     "item_limit": "",
 }
@@ -62,7 +62,7 @@ def list_accounts(context: PageContext) -> Response:
 
 @pages.get("/dashboard/admin/accounts/{id:int}")
 def show_account(context: PageContext, id: int) -> Response:
-    return _account_page(context, id, Form({}))
+    return _account_page(context, id)
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/plan")
@@ -74,7 +74,7 @@ def change_plan(context: PageContext, id: int) -> Response:
 
     form.attempt(lambda: context.write(work))
     if form.errors:
-        return _account_page(context, id, form, status=400)
+        return _account_page(context, id, plan_form=form)
     return context.redirect(f"{_ACCOUNTS}/{id}", message="The plan was changed.")
 
 
@@ -92,7 +92,7 @@ def suspend_account(context: PageContext, id: int) -> Response:
 
     form.attempt(lambda: context.write(work))
     if form.errors:
-        return _account_page(context, id, form, status=400)
+        return _account_page(context, id, refusal=form.errors[""])
     message = "The account was suspended. Its links still work." if suspended else "The account is active again."
     return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
 
@@ -107,9 +107,8 @@ def delete_account(context: PageContext, id: int) -> Response:
         return context.write(lambda tx: deletion.schedule(tx, ops.get(tx, id).id))
 
     form.attempt(work)
-    form.values["password"] = ""
     if form.errors:
-        return _account_page(context, id, form, status=400)
+        return _account_page(context, id, deletion_form=form)
     return context.redirect(f"{_ACCOUNTS}/{id}", message="The deletion of the account is scheduled.")
 
 
@@ -124,7 +123,7 @@ def cancel_account_deletion(context: PageContext, id: int) -> Response:
 def create_reset_link(context: PageContext, id: int) -> Response:
     """Show a password reset link for the account's owner. It is shown once."""
     link = context.read(lambda tx: email_links.reset_link(tx, context.settings.dashboard, ops.get(tx, id).id))
-    return _account_page(context, id, Form({}), link=link)
+    return _account_page(context, id, link=link)
 
 
 @pages.get("/dashboard/admin/plans")
@@ -132,7 +131,7 @@ def list_plans(context: PageContext) -> Response:
     return _plans_page(context, Form(_DEFAULTS))
 
 
-@pages.post("/dashboard/admin/plans")
+@pages.post("/dashboard/admin/plans", resumable=True)
 def add_plan(context: PageContext) -> Response:
     form = context.form()
     name = context.submit(form, NewPlan, lambda tx, fields: ops.add_plan(tx, **{"status": "pro", **fields}).name)
@@ -141,18 +140,18 @@ def add_plan(context: PageContext) -> Response:
     return context.redirect(_PLANS, message=f"The plan {name} was created.")
 
 
-def _account_page(context: PageContext, id: int, form: Form, *, status: int = 200, link: str = "") -> Response:
+def _account_page(context: PageContext, id: int, *, link: str = "", **errors: Any) -> Response:
+    """Return the page of an account. `errors`: `plan_form`, `deletion_form` or `refusal`, a message."""
     account, plans, due = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx), deletion.due_at(tx, id)))
-    form.values.setdefault("plan", account.plan)
-    names = [(plan.name, plan.name) for plan in plans]
+    blank = {"plan_form": Form({"plan": account.plan}), "deletion_form": Form({}), "refusal": ""}
     return context.render(
         "admin/account.html",
-        status=status,
-        form=form,
+        status=400 if errors else 200,
         account=account,
-        plans=names,
+        plans=[(plan.name, plan.name) for plan in plans],
         link=link,
         deletion_due=due,
+        **{**blank, **errors},
     )
 
 

@@ -31,6 +31,12 @@ def preview_brand(context: PageContext) -> Response:
     return brand_form.preview(context, context.brand)
 
 
+@pages.stream(_PATH + "/preview")
+async def preview_form(context: PageContext, parts: MultipartReader) -> Response:
+    fields, logo = await brand_form.receive(context, parts)
+    return await anyio.to_thread.run_sync(brand_form.preview_form, context, fields, logo, context.brand)
+
+
 def _save(context: PageContext, fields: dict[str, str], logo: bytes) -> Response:
     form, brand = brand_form.read(fields, logo, context.brand)
     brand_form.save(context, form, store.of_installation, lambda tx: store.set_of_installation(tx, brand))

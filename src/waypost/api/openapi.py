@@ -156,12 +156,30 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>waypost API</title>
+<title>API documentation · waypost</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/api/docs/swagger-ui.css">
+<style>
+main > :is(h1, noscript) { display: block; max-inline-size: 1460px; margin: 24px auto; padding-inline: 20px; }
+.operations-title { margin: 24px 10px; }
+main { font-family: sans-serif; color: #3b4151; }
+.swagger-ui { --get: #1b5ea8; --post: #1a6b47; --put: #8a4b00; --delete: #b3261e; }
+.swagger-ui .info .title small { background: #4a5160; }
+.swagger-ui .info .title small.version-stamp { background: #3d6b00; }
+.swagger-ui .info .url { color: #3b4151; }
+.swagger-ui .btn.authorize { border-color: var(--post); color: var(--post); }
+.swagger-ui .btn.authorize svg { fill: var(--post); }
+.swagger-ui .opblock.opblock-get .opblock-summary-method { background: var(--get); }
+.swagger-ui .opblock.opblock-post .opblock-summary-method { background: var(--post); }
+.swagger-ui .opblock.opblock-put .opblock-summary-method { background: var(--put); }
+.swagger-ui .opblock.opblock-delete .opblock-summary-method { background: var(--delete); }
+</style>
 </head>
 <body>
-<div id="api"></div>
+<main id="api">
+<h1>waypost API</h1>
+<noscript><p>This page needs scripts. Programs read <code>/api/openapi.json</code>.</p></noscript>
+</main>
 <script src="/api/docs/swagger-ui-bundle.js"></script>
 <script src="/api/docs/start.js"></script>
 </body>
@@ -179,6 +197,14 @@ const CodeSamples = (_, { React: { createElement: element } }) => ({ extensions 
     element("div", { className: "opblock-section-header" }, title), samples);
 };
 
+// Links inside of the buttons that open operations, as text; opening an operation changes the address too.
+const DeepLink = () => ({ text }) => text;
+// A menu with one server and without a label.
+const ServersContainer = () => () => null;
+// The level between the title and the groups.
+const operations = (Operations, { React: { createElement: element, Fragment } }) => (props) =>
+  element(Fragment, null, element("h2", { className: "operations-title" }, "Operations"), element(Operations, props));
+
 SwaggerUIBundle({
   url: "/api/openapi.json",
   dom_id: "#api",
@@ -187,6 +213,6 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   showExtensions: true,
-  plugins: [() => ({ wrapComponents: { OperationExt: CodeSamples } })],
+  plugins: [() => ({ wrapComponents: { OperationExt: CodeSamples, DeepLink, ServersContainer, operations } })],
 });
 """

@@ -102,6 +102,7 @@ _DESCRIPTIONS = {
     "string_too_short": "must not be empty",
     "string_pattern_mismatch": "must match {pattern}",
     "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_parsing_size": "must be a smaller number",

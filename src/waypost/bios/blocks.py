@@ -31,7 +31,8 @@ def title_of(block: Block) -> str:
     """Return the title under which statistics show a clickable block."""
     if block["type"] == "vcard":
         return " ".join(part for part in (block.get("fname"), block.get("lname")) if part) or block.get("org", "")
-    return str(block.get(_TITLE_FIELDS.get(block["type"], "")) or "")
+    title = str(block.get(_TITLE_FIELDS.get(block["type"], "")) or "")
+    return title or (block.get("alt") or url_of(block) if block["type"] == "image" else "")
 
 
 def is_clickable(block: Block) -> bool:
@@ -113,7 +114,9 @@ _MATCH_KEYS: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
 
 def url_parts(block: Block) -> list[str]:
     """Return the names of the parts of a block that must be URLs: those with a value, and the required ones."""
-    parts = {"image": ["image"], "link": ["url"], "social": ["url"], "embed": ["url"]}.get(block["type"], [])
+    parts = {"link": ["url"], "social": ["url"], "embed": ["url"]}.get(block["type"], [])
+    if block["type"] == "image" and (block.get("image") or not block.get("picture")):
+        parts = ["image"]
     optional = _URL_FIELDS.get(block["type"], "")
     return [*parts, optional] if optional not in parts and block.get(optional) else parts
 

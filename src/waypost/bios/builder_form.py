@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from waypost import clock
 from waypost.bios import design_form, ops, picture_copies, pictures
-from waypost.bios.picture_copies import AVATAR, BACKGROUND, THUMBNAIL, Place
+from waypost.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.bios.schemas import CardBlock
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, complete_url, parse_id
@@ -20,7 +20,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "link": ("title", "url", "thumbnail"),
     "heading": ("text",),
     "text": ("text",),
-    "image": ("image", "link", "alt"),
+    "image": ("picture", "image", "link", "alt"),
     "social": ("network", "url"),
     "embed": ("url", "title"),
     "form": ("overlay",),
@@ -45,8 +45,8 @@ def submitted_form(context: PageContext, current: Mapping[str, Value] | None = N
     _add_picture(context, form, form.values, "backdrop", "backdrop", BACKGROUND)
     form.values["design"] = design_form.design_of(form.values)  # type: ignore[assignment]  # an object, as in the API
     for number, (key, row) in enumerate(zip(context.fields.get("order", ()), rows, strict=False), 1):
-        if "thumbnail" in row:
-            _add_picture(context, form, row, f"{key}.thumbnail", f"b{number}.thumbnail", THUMBNAIL)
+        for part in BLOCK_PLACES.keys() & row.keys():
+            _add_picture(context, form, row, f"{key}.{part}", f"b{number}.{part}", BLOCK_PLACES[part])
     return form
 
 
@@ -76,7 +76,11 @@ def copy_pictures(form: Form) -> None:
         (form.values, "backdrop", "backdrop", BACKGROUND),
     ]
     rows: Any = form.values["blocks"]
-    places += [(row, "thumbnail", f"b{number}.thumbnail", THUMBNAIL) for number, row in enumerate(rows, 1)]
+    places += [
+        (row, part, f"b{number}.{part}", place)
+        for number, row in enumerate(rows, 1)
+        for part, place in BLOCK_PLACES.items()
+    ]
     for values, part, name, place in places:
         value = values.get(part, "")
         if value and not pictures.is_name(value):

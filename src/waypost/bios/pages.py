@@ -32,7 +32,7 @@ def show_new_form(context: PageContext) -> Response:
     return _builder(context, Form({"base": "default", "blocks": [{"type": "link"}], **design_form.values_of(None)}))
 
 
-@pages.post("/dashboard/bios/new", files=True)
+@pages.post("/dashboard/bios/new", files=True, resumable=True)
 def create_bio(context: PageContext) -> Response:
     form = submitted_form(context)
     if rearrange_blocks(form):
@@ -49,7 +49,7 @@ def show_bio(context: PageContext, id: int) -> Response:
     return _builder(context, Form(values_of(bio)), id)
 
 
-@pages.post("/dashboard/bios/{id:int}", files=True)
+@pages.post("/dashboard/bios/{id:int}", files=True, resumable=True)
 def update_bio(context: PageContext, id: int) -> Response:
     form = submitted_form(context, context.read(lambda tx: values_of(ops.get_owned(tx, context.account, id))))
     if rearrange_blocks(form):
@@ -62,7 +62,7 @@ def update_bio(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/bios/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    return _confirmation(context, [id])
+    return _confirmation(context, [id], ())
 
 
 @pages.post("/dashboard/bios/bulk")
@@ -70,7 +70,7 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
     if not ids:
         return context.redirect(_LIST, message="Select at least one page.", tone="bad")
-    return _confirmation(context, ids)
+    return trash.confirm(context, "bio", partial(_confirmation, context))
 
 
 @pages.post("/dashboard/bios/delete")
@@ -136,9 +136,11 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
     )
 
 
-def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
+def _confirmation(context: PageContext, ids: Sequence[int], vanished: Sequence[int]) -> Response:
     bios = context.read(lambda tx: [ops.get_owned(tx, context.account, bio) for bio in ids])
-    return context.render("bios/delete.html", bios=bios, short_url=lambda bio: _short_url(bio, context))
+    return context.render(
+        "bios/delete.html", bios=bios, vanished=vanished, short_url=lambda bio: _short_url(bio, context)
+    )
 
 
 def _short_url(bio: ops.Bio, context: PageContext) -> str:

@@ -31,8 +31,10 @@ class Place:
 
 AVATAR = Place(Rules("avatar", 1600, MAX_BYTES, _FORMATS), 400)
 THUMBNAIL = Place(Rules("blocks", 1280, MAX_BYTES, _FORMATS), 160)
-
+IMAGE = Place(Rules("blocks", 1600, MAX_BYTES, _FORMATS))
 BACKGROUND = Place(Rules("design", 1600, MAX_BYTES, _FORMATS))
+BLOCK_PLACES = dict(zip(pictures.BLOCK_PARTS, (THUMBNAIL, IMAGE), strict=True))
+"""The places of pictures in blocks, by the part of the block."""
 
 
 def own_copy(data: bytes, place: Place) -> str:
@@ -53,7 +55,8 @@ def replace_pictures(fields: Mapping[str, Any], copy: Callable[[str, Place], str
     if replaced.get("design"):
         replaced["design"] = _replace_part(replaced["design"], "picture", BACKGROUND, copy)
     if replaced.get("blocks"):
-        replaced["blocks"] = [_replace_part(block, "thumbnail", THUMBNAIL, copy) for block in replaced["blocks"]]
+        for part, place in BLOCK_PLACES.items():
+            replaced["blocks"] = [_replace_part(block, part, place, copy) for block in replaced["blocks"]]
     return replaced
 
 

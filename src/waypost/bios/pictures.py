@@ -16,6 +16,8 @@ DATA_PREFIX = "data:image/webp;base64,"
 _DATA = re.compile(re.escape(DATA_PREFIX) + r"[A-Za-z0-9+/]+=*\Z")
 _NAME = re.compile(r"picture-([0-9]{1,15})\Z")
 _c = bio_pictures.c
+BLOCK_PARTS = ("thumbnail", "picture")
+"""The parts of blocks that are pictures: of a link, and of an image."""
 
 
 def is_name(value: object) -> bool:
@@ -30,8 +32,8 @@ def is_copy(value: str) -> bool:
 
 def names_of(avatar: str, design: Mapping[str, Any] | None, blocks: Iterable[Block]) -> set[str]:
     """Return the names of the pictures that a page and these blocks show."""
-    values = {avatar, (design or {}).get("picture", ""), *(str(block.get("thumbnail", "")) for block in blocks)}
-    return set(filter(is_name, values))
+    of_blocks = (str(block.get(part, "")) for block in blocks for part in BLOCK_PARTS)
+    return set(filter(is_name, (avatar, (design or {}).get("picture", ""), *of_blocks)))
 
 
 def store(tx: Connection, account: int, bio: int, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,10 +67,8 @@ def find_owned(tx: Connection, account: int, name: str) -> bytes | None:
 
 
 def with_urls(blocks: Sequence[Block], url: str) -> list[Block]:
-    """Return blocks with the URLs of their thumbnails; `url` is that of the page."""
-    return [
-        {**block, "thumbnail": url_of(block["thumbnail"], url)} if "thumbnail" in block else block for block in blocks
-    ]
+    """Return blocks with the URLs of their pictures; `url` is that of the page."""
+    return [{**block, **{part: url_of(block[part], url) for part in BLOCK_PARTS if part in block}} for block in blocks]
 
 
 def url_of(name: str, url: str) -> str:
@@ -82,9 +82,9 @@ def _named(account: int, name: str) -> Sequence[ColumnElement[bool]]:
 
 
 def _with_name(tx: Connection, account: int, bio: int, block: Block) -> Block:
-    if not block.get("thumbnail"):
-        return {name: value for name, value in block.items() if name != "thumbnail"}
-    return {**block, "thumbnail": _name_of(tx, account, bio, block["thumbnail"], field="blocks")}
+    kept = {name: value for name, value in block.items() if value or name not in BLOCK_PARTS}
+    names = {part: _name_of(tx, account, bio, kept[part], field="blocks") for part in BLOCK_PARTS if part in kept}
+    return {**kept, **names}
 
 
 def _name_of(tx: Connection, account: int, bio: int, picture: str, *, field: str) -> str:

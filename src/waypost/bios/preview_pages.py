@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from waypost import clock
 from waypost.bios import blocks, design_form, form_blocks, ops, picture_copies, pictures
 from waypost.bios.builder_form import PARTS, submitted_form, values_of
-from waypost.bios.picture_copies import AVATAR, BACKGROUND, THUMBNAIL
+from waypost.bios.picture_copies import AVATAR, BACKGROUND, IMAGE, THUMBNAIL
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, parse_id
 from waypost.dashboard.i18n import gettext
@@ -20,17 +20,17 @@ from waypost.errors import Problem, not_found
 
 pages = Router()
 PICTURES = "/dashboard/bios/pictures"
-# The part without which a block is not shown in the preview.
+# The parts of which a block needs one to be shown in the preview.
 _REQUIRED_PARTS = {
-    "link": "title",
-    "image": "image",
-    "social": "network",
-    "embed": "url",
-    "heading": "text",
-    "text": "text",
+    "link": ("title",),
+    "image": ("image", "picture"),
+    "social": ("network",),
+    "embed": ("url",),
+    "heading": ("text",),
+    "text": ("text",),
 }
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_PLACES = {"avatar": AVATAR, "thumbnail": THUMBNAIL, "background": BACKGROUND}
+_PLACES = {"avatar": AVATAR, "thumbnail": THUMBNAIL, "background": BACKGROUND, "image": IMAGE}
 _IMMUTABLE = {"Content-Type": "image/webp", "Cache-Control": "private, max-age=31536000, immutable"}
 
 
@@ -78,7 +78,7 @@ def _is_complete(block: Mapping[str, str]) -> bool:
     """Return whether a block of the form has what it needs to be shown."""
     if block["type"] == "form":
         return parse_id(block.get("overlay", "")) is not None
-    return block["type"] in PARTS and bool(block.get(_REQUIRED_PARTS.get(block["type"], "type")))
+    return block["type"] in PARTS and any(block.get(part) for part in _REQUIRED_PARTS.get(block["type"], ("type",)))
 
 
 def _preview(context: PageContext, form: Form) -> Response:

@@ -161,9 +161,27 @@ class ImageBlock(_Block):
     """A picture."""
 
     type: Annotated[Literal["image"], _BLOCK_TYPE]
-    image: Annotated[Url, Field(description="URL of the picture.", examples=["https://example.com/bowl.jpg"])]
+    picture: Annotated[
+        str,
+        Field(max_length=_MAX_PICTURE, description="Picture of the page, sent like `thumbnail`.", examples=[""]),
+    ] = ""
+    image: Annotated[
+        Url,
+        Field(
+            description="URL of a picture on another server, if there is no `picture`.",
+            examples=["https://example.com/bowl.jpg"],
+            validate_default=True,
+        ),
+    ] = ""
     link: Annotated[Url, Field(description="Destination of the picture.", examples=["https://example.com/bowls"])] = ""
     alt: Annotated[Line, Field(description="Alternative text of the picture.", examples=["A blue bowl"])] = ""
+
+    @field_validator("image")
+    @classmethod
+    def _require_picture(cls, value: str, info: ValidationInfo) -> str:
+        if not value and not info.data.get("picture"):
+            raise ValueError("must not be empty without a picture")
+        return value
 
 
 class SocialBlock(_Block):

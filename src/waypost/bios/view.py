@@ -113,7 +113,7 @@ def sections(bio: BioView, forms: Mapping[int, PageForm]) -> list[Section]:
 
 def image_origins(bio: BioView) -> list[str]:
     """Return the origins of the page's image blocks; all origins if there are many."""
-    images = (block["image"] for block in bio.blocks if block["type"] == "image")
+    images = (block.get("image", "") for block in bio.blocks if block["type"] == "image" and not block.get("picture"))
     origins = sorted(set(map(origin_of, images)) - {""})
     return origins if len(origins) <= _MAX_IMAGE_ORIGINS else ["https:", "http:"]
 
@@ -171,7 +171,8 @@ def _item(bio: BioView, block: Block, forms: Mapping[int, PageForm]) -> Item:
             network = find_network(block["network"])
             item = ProfileItem(href, network.path, network.name)
         case "image":
-            item = ImageItem(href, block["image"], block.get("alt") or _default_alt(blocks.url_of(block)))
+            image = pictures.url_of(block.get("picture", ""), f"/{bio.alias}") or block.get("image", "")
+            item = ImageItem(href, image, block.get("alt") or _default_alt(blocks.url_of(block)))
         case "embed":
             player = embeds.find_player(block["url"])
             service, shape = (player.service, player.shape) if player else ("", "link")

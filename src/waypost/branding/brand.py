@@ -65,6 +65,11 @@ class Brand:
         return Brand(named.name, self.color or fallback.color, named.logo)
 
     @property
+    def shown_color(self) -> str:
+        """The color, or the one of waypost."""
+        return self.color or _COLOR
+
+    @property
     def picture(self) -> Logo | None:
         """The properties of the logo."""
         return _measure(self.logo) if self.logo else None

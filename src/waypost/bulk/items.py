@@ -19,7 +19,9 @@ from waypost.api.responses import failure_body, validation_problem
 from waypost.api.types import ItemId
 from waypost.errors import Kind, Problem, invalid, not_found
 
-Noun = Literal["url", "file", "campaign", "channel", "qr", "bio", "splash", "overlay", "pixel", "utm", "domain"]
+Noun = Literal[
+    "url", "file", "campaign", "channel", "qr", "bio", "splash", "overlay", "pixel", "utm", "domain", "share"
+]
 Action = Literal["create", "update", "delete", "assign"]
 _PATHS: Mapping[Action, tuple[str, str]] = {
     "create": ("POST", "/{noun}/add"),

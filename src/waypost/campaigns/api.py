@@ -23,6 +23,9 @@ router = APIRouter(tags=["Campaigns"])
 _NAME = Field(description="Name, unique among your campaigns.", examples=["Boots"])
 _NAME_AGAIN = Field(description="The name again, for clients that read it here.", examples=["Boots"])
 _PUBLIC = Field(description="True if visitors can open the list page.", examples=[True])
+_INDEXABLE = Field(
+    description="True if search engines may index the list page, which must be public for that.", examples=[False]
+)
 _ROTATION = Field(description="How the rotator selects a link.", examples=["random"])
 _STICKY = Field(description="True if a visitor gets the same link each time.", examples=[False])
 _WINNER = Field(
@@ -52,8 +55,9 @@ class CampaignDone(CampaignOut, Success):
 
 
 class CampaignSettings(CampaignOut):
-    """A campaign with its rotator settings."""
+    """A campaign with the settings of its rotator and of its list page."""
 
+    indexable: bool = _INDEXABLE
     rotation: Rotation = _ROTATION
     sticky: bool = _STICKY
     winner: int | None = _WINNER
@@ -93,6 +97,7 @@ class _CampaignFields(Body):
         None, description="Last part of the rotator's URL; null for no rotator.", examples=["boots"]
     )
     public: Annotated[bool | None, _PUBLIC] = None
+    indexable: Annotated[bool | None, _INDEXABLE] = None
     rotation: Annotated[Rotation | None, _ROTATION] = None
     sticky: Annotated[bool | None, _STICKY] = None
     winner: Annotated[Positive | None, _WINNER] = None

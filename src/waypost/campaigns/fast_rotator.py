@@ -15,11 +15,11 @@ from waypost.visits.batcher import Batcher
 from waypost.visits.blocked_urls import without_blocked_link
 from waypost.visits.decide import Redirect, decide
 from waypost.visits.fast_outcomes import FastRedirect, JournalFields, NeedsSlowPath
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView, find_link
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import VisitService
 
-_MAX_SLOW = 10_000
+_MAX_SLOW, _MAX_RECORDS = 10_000, 10_000
 _SLOW_SECONDS = 60
 
 
@@ -30,6 +30,31 @@ class RotatorChoice(NamedTuple):
     link: LinkView
 
 
+class _ReadRecords:
+    """Rotators and links that were read since a change in the cache, which every change of them is."""
+
+    def __init__(self, version: int = -1) -> None:
+        self.version = version
+        self._rotators: dict[str, Rotator] = {}
+        self._links: dict[tuple[int, int], LinkView] = {}
+
+    @property
+    def size(self) -> int:
+        return len(self._rotators) + len(self._links)
+
+    def rotator(self, tx: Connection, slug: str) -> Rotator | None:
+        campaign = self._rotators.get(slug) or rotator.find_rotator(tx, slug)
+        if campaign is not None and not campaign.counts_turns:  # clicks change the others
+            self._rotators[slug] = campaign
+        return campaign
+
+    def link(self, tx: Connection, account: int, item: int) -> LinkView | None:
+        link = self._links.get((account, item)) or find_link(tx, account, item)
+        if link is not None:
+            self._links[account, item] = link
+        return link
+
+
 class RotatorLoader:
     """Chooses links for the visits of one turn of the event loop in one read. Runs on the event loop of one worker."""
 
@@ -37,6 +62,7 @@ class RotatorLoader:
         self._visits = visits
         self._batcher: Batcher[VisitRequest, RotatorChoice | None] = Batcher(self._choose_all, thread_name="rotators")
         self._slow: dict[str, int] = {}  # slugs that need the slow path, and until when
+        self._read = _ReadRecords()
 
     def accepts(self, visit: VisitRequest) -> bool:
         """Return whether the visit probably needs no slow path, and the database is not slow."""
@@ -72,10 +98,20 @@ class RotatorLoader:
             return self._visits.is_reachable(visit, link, blocked)
 
         rotator_visit = RotatorVisit(is_click=True, sticky_link=None, is_reachable=is_reachable, now=clock.now())
-        campaign, link, is_limited = rotator.peek(tx, visit.alias, rotator_visit)
+        read = self._records()
+        campaign, link, is_limited = rotator.peek(
+            tx, visit.alias, rotator_visit, find=read.rotator, read_link=read.link
+        )
         if campaign is None or link is None or is_limited or campaign.sticky:
             return None
         return RotatorChoice(campaign, without_blocked_link(link, blocked))
+
+    def _records(self) -> "_ReadRecords":
+        """Return the records as they were at the cache's version."""
+        version = self._visits.cache.version
+        if self._read.version != version or self._read.size >= _MAX_RECORDS:
+            self._read = _ReadRecords(version)
+        return self._read
 
     def _blocklist(self, tx: Connection) -> Blocklist:
         cache = self._visits.cache

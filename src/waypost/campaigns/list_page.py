@@ -110,6 +110,8 @@ def _context(campaign: PublicCampaign, page: LinkPage, url: str, q: str, setting
         "tiles": [_tile(link, settings) for link in page.items],
         "q": q,
         "list_url": url,
+        "page_url": page_url(page.number),
+        "is_indexable": campaign.public and campaign.indexable and bool(page.items) and not q,
         "previous_url": page_url(min(page.number - 1, page.pages)) if page.number > 1 else "",
         "next_url": page_url(page.number + 1) if page.number < page.pages else "",
         "has_search": q or page.pages > 1 or page.result > _MAX_WITHOUT_SEARCH,

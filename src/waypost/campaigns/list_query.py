@@ -24,6 +24,7 @@ class PublicCampaign:
     name: str
     slug: str | None
     public: bool
+    indexable: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class LinkPage:
 def find_campaign(tx: Connection, campaign: int) -> PublicCampaign | None:
     """Return a campaign of any account."""
     c = campaigns.c
-    columns = (c.id, c.account, accounts.c.username, c.name, c.slug, c.public)
+    columns = (c.id, c.account, accounts.c.username, c.name, c.slug, c.public, c.indexable)
     row = tx.execute(select(*columns).join(accounts, accounts.c.id == c.account).where(c.id == campaign)).first()
     return PublicCampaign(*row) if row else None
 

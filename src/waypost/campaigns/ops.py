@@ -11,11 +11,12 @@ from sqlalchemy import Connection, Select, func, or_, select, update
 from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
-from waypost.db import crud, edits
+from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
 from waypost.errors import taken
+from waypost.search.words import Word
 from waypost.urls import alias_namespace
 from waypost.urls.alias_rules import check_slug
 
@@ -35,6 +36,7 @@ class Campaign:
     name: str
     slug: str | None
     public: bool
+    indexable: bool
     views: int
     rotation: Rotation
     sticky: bool
@@ -65,6 +67,7 @@ class Candidate:
 
     id: int
     host: str
+    scheme: str | None
     alias: str
     title: str
     url: str
@@ -77,6 +80,7 @@ class Fields(TypedDict, total=False):
     name: str | None
     slug: str | None
     public: bool | None
+    indexable: bool | None
     rotation: Rotation | None
     sticky: bool | None
     winner: int | None
@@ -117,6 +121,12 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Campaign:
     return get_owned(tx, account, campaign)
 
 
+def check_slug_of_new(tx: Connection, account: int, slug: str | None) -> None:
+    """Raise INVALID or TAKEN on `slug` if no new campaign of the account can have it."""
+    if slug is not None and (slug := _validated(slug)) is not None:
+        alias_namespace.require_free(tx, account, host=alias_namespace.ROTATORS, alias=slug, field="slug")
+
+
 def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]) -> Campaign:
     """Set the given fields; a slug of `None` or "" removes the rotator. Raises NOT_FOUND, and errors as `add`."""
     crud.lock_row(tx, campaigns, account, campaign)
@@ -128,6 +138,8 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _claim(tx, account, campaign, fields["slug"])
     crud.change(tx, campaigns, account, campaign, fields, _TAKEN)
     edits.record(tx, account, "campaign", campaign)
+    if before.slug is not None:
+        change_log.record(tx, alias_namespace.ROTATORS, before.slug)
     if fields.get("winner", before.winner) != before.winner:  # restart the count for the new threshold
         owned_by = (rotator_state.c.campaign == campaign, rotator_state.c.account == account)
         tx.execute(update(rotator_state).where(*owned_by).values(clicks=0, winner=None))
@@ -170,13 +182,20 @@ def unassign(tx: Connection, account: int, campaign: int, ids: Sequence[int]) ->
     return int(tx.execute(update(links).where(*owned_by, links.c.id.in_(ids)).values(campaign=None)).rowcount)
 
 
-def candidates(tx: Connection, account: int, campaign: int, limit: int, *, q: str = "") -> list[Candidate]:
-    """Return the newest links outside the campaign that contain `q`."""
+def candidates(
+    tx: Connection, account: int, campaign: int, limit: int, *, words: Sequence[Word] = ()
+) -> list[Candidate]:
+    """Return the newest links outside the campaign that match all words of a search."""
     get_owned(tx, account, campaign)
     outside = (links.c.account == account) & links.c.campaign.is_distinct_from(campaign)
-    if q:
-        outside &= links.c.search.contains(q.casefold(), autoescape=True)
-    newest = crud.select_columns(links, Candidate).where(outside).order_by(links.c.id.desc()).limit(limit)
+    c = links.c
+    newest = (
+        select(c.id, c.host, domains.c.scheme, c.alias, c.title, c.url, c.campaign)
+        .outerjoin(domains, domains.c.host == c.host)
+        .where(outside, *(word.link_condition(links) for word in words))
+        .order_by(c.id.desc())
+        .limit(limit)
+    )
     return [Candidate(**row) for row in tx.execute(newest).mappings()]
 
 

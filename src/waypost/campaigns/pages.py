@@ -11,7 +11,7 @@ from waypost.api.request_body import Body
 from waypost.api.types import ItemId, Name
 from waypost.campaigns import ops
 from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
-from waypost.dashboard import periods, statistics, trash
+from waypost.dashboard import periods, statistics, statistics_filter, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -20,7 +20,7 @@ from waypost.db.crud import Page
 from waypost.urls.short_urls import list_url, rotator_url
 
 pages = Router()
-_SHAPE = Shape(flags=("public", "sticky"))
+_SHAPE = Shape(flags=("public", "indexable", "sticky"))
 _ROTATOR_SHAPE = Shape(rows={"place": ("id", "weight", "quota")})
 _LIST = "/dashboard/campaigns"
 _ADD_LINKS = "/dashboard/campaigns/{}/add"
@@ -64,7 +64,7 @@ def show_new_form(context: PageContext) -> Response:
     return context.render("campaigns/new.html", form=Form({"rotation": "random"}), base=context.settings.base)
 
 
-@pages.post("/dashboard/campaigns/new")
+@pages.post("/dashboard/campaigns/new", resumable=True)
 def create_campaign(context: PageContext) -> Response:
     form = context.form(_SHAPE)
     campaign = context.create(form, _NamedCampaign, ops.add, _SHAPE)
@@ -83,7 +83,7 @@ def show_settings(context: PageContext, id: int) -> Response:
     return _settings_page(context, id)
 
 
-@pages.post("/dashboard/campaigns/{id:int}/settings")
+@pages.post("/dashboard/campaigns/{id:int}/settings", resumable=True)
 def update_campaign(context: PageContext, id: int) -> Response:
     values = _values(context.read(lambda tx: ops.get_owned(tx, context.account, id)))
     # The name always counts as changed, because the API requires it in every change.
@@ -97,25 +97,26 @@ def update_campaign(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_LIST}/{id}/settings", message="Saved.")
 
 
-@pages.post("/dashboard/campaigns/{id:int}/links")
+@pages.post("/dashboard/campaigns/{id:int}/links", resumable=True)
 def update_links(context: PageContext, id: int) -> Response:
     """Save the weights and quotas of the links on one page of the table."""
     form = context.form(_ROTATOR_SHAPE)
 
-    def work(tx: Connection) -> None:
+    def work(tx: Connection, body: _LinkRows) -> None:
         ops.get_owned(tx, context.account, id)
         page = ops.page_of_links(tx, id, context.page_request())
         form.reject_stale(_rows(page))
         links = {link.id: link for link in page.items}
-        for row in form.read(_LinkRows, context.time_zone, _ROTATOR_SHAPE).place:
+        for row in body.place:
             link = links.get(row.id)
             values = {"weight": 1 if row.weight is None else row.weight, "quota": row.quota}
             changes = {name: value for name, value in values.items() if link and getattr(link, name) != value}
             if changes:
                 ops.assign(tx, context.account, id, row.id, **changes)
 
-    form.attempt(lambda: context.write(work))
+    context.collect(form, _LinkRows, lambda body: context.write(lambda tx: work(tx, body)), _ROTATOR_SHAPE)
     if form.errors:
+        context.read(lambda tx: _assign_to_cells(tx, context, id, form))
         return _links_page(context, id, rotator_form=form, status=400)
     page = context.page_request().page
     return context.redirect(f"{_LIST}/{id}{f'?page={page}' if page > 1 else ''}#links", message="Saved.")
@@ -126,7 +127,8 @@ def show_candidates(context: PageContext, id: int) -> Response:
     q = context.query("q")
 
     def work(tx: Connection) -> tuple[ops.Campaign, list[ops.Candidate]]:
-        return ops.get_owned(tx, context.account, id), ops.candidates(tx, context.account, id, _MAX_CANDIDATES, q=q)
+        candidates = ops.candidates(tx, context.account, id, _MAX_CANDIDATES, words=context.search_words(tx, q))
+        return ops.get_owned(tx, context.account, id), candidates
 
     campaign, candidates = context.read(work)
     return context.render(
@@ -135,7 +137,7 @@ def show_candidates(context: PageContext, id: int) -> Response:
         candidates=candidates,
         q=q,
         limit=_MAX_CANDIDATES,
-        own_host=context.settings.own_host,
+        short_url=context.short_url,
     )
 
 
@@ -191,6 +193,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         campaign=campaign,
         targets=sorted(links, key=lambda link: -link.clicks),
         winner=winner,
+        link_filter=statistics_filter.link_filter,
         short_url=context.short_url,
         short=rotator,
     )
@@ -244,6 +247,7 @@ def _values(campaign: ops.Campaign) -> Mapping[str, Value]:
     """Return the values of the editor's fields."""
     return {
         "public": "on" if campaign.public else "",
+        "indexable": "on" if campaign.indexable else "",
         "sticky": "on" if campaign.sticky else "",
         "name": campaign.name,
         "slug": campaign.slug or "",
@@ -256,6 +260,32 @@ def _rows(page: Page[ops.CampaignLink]) -> Mapping[str, Value]:
     """Return the values of the fields in the table of links."""
     rows = [{"id": str(link.id), "weight": str(link.weight), "quota": str(link.quota or "")} for link in page.items]
     return {"place": rows}
+
+
+def _assign_to_cells(tx: Connection, context: PageContext, id: int, form: Form) -> None:
+    """Replace the error of the table by one for each cell that has one, such as `place.7.weight` of the link 7.
+
+    The error of the table stays if a fault is in no cell of the page.
+    """
+    campaign, page = ops.get_owned(tx, context.account, id), ops.page_of_links(tx, id, context.page_request())
+    links, parts = {str(link.id) for link in page.items}, _cells(campaign)
+    rows, cells = form["place"], dict[str, str]()
+    for (_, *location), text in form.faults.items():
+        row = rows[location[0]] if location and isinstance(location[0], int) else ""
+        if not isinstance(row, dict) or row["id"] not in links or location[1] not in parts:
+            return
+        cell = f"place.{row['id']}.{location[1]}"
+        cells[cell] = f"{cell} {text}."
+    if cells:
+        form.errors.pop("place", None)
+        form.errors.update(cells)
+
+
+def _cells(campaign: ops.Campaign) -> tuple[str, ...]:
+    """Return the parts of a row that the table shows as inputs."""
+    if not campaign.slug:
+        return ()
+    return ("weight", "quota") if campaign.rotation == "weighted" else ("quota",)
 
 
 def _addresses(context: PageContext, campaign: ops.Campaign, username: str) -> Mapping[str, str]:

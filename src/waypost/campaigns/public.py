@@ -15,7 +15,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url
 from waypost.visits.blocked_urls import without_blocked_link
 from waypost.visits.decide import Refusal
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services

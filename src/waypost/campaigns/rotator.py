@@ -13,8 +13,10 @@ from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.click_limits import take_click
-from waypost.visits.lookup import LinkView, find_link
+from waypost.visits.link_view import LinkView, find_link
 
+FindRotator = Callable[[Connection, str], "Rotator | None"]
+ReadLink = Callable[[Connection, int, int], LinkView | None]
 _MAX_TRIES = 256  # links for one visitor; if all of them are blocked, others hardly help
 
 
@@ -74,12 +76,20 @@ def find_rotator(tx: Connection, slug: str) -> Rotator | None:
     return Rotator(*rows[0]) if rows else None
 
 
-def peek(tx: Connection, slug: str, visit: RotatorVisit) -> tuple[Rotator | None, LinkView | None, bool]:
+def peek(
+    tx: Connection,
+    slug: str,
+    visit: RotatorVisit,
+    *,
+    find: FindRotator = find_rotator,
+    read_link: ReadLink = find_link,
+) -> tuple[Rotator | None, LinkView | None, bool]:
     """Return (rotator, a link, whether a click must be taken by `take`).
 
     It must be if the link has a quota or click limit. If clicks change the rotator's state, no link is chosen.
+    `find` returns a rotator by slug, `read_link` a link by account and id.
     """
-    rotator = find_rotator(tx, slug)
+    rotator = find(tx, slug)
     if rotator is None:
         return None, None, False
     if visit.is_click and rotator.counts_turns:
@@ -87,7 +97,7 @@ def peek(tx: Connection, slug: str, visit: RotatorVisit) -> tuple[Rotator | None
     if not rotator.sticky:
         visit = replace(visit, sticky_link=None)
     for candidate, _ in islice(_candidates(tx, rotator, visit, rotator.won, None), _MAX_TRIES):
-        link = find_link(tx, rotator.account, candidate.id)
+        link = read_link(tx, rotator.account, candidate.id)
         if link is not None and visit.is_reachable(link):
             return rotator, link, candidate.quota is not None or candidate.clicklimit is not None
     return rotator, None, False

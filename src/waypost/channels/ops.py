@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, and_, func, literal, select
+from sqlalchemy import Connection, Table, and_, func, literal, select, true
 
 from waypost import clock
 from waypost.db import crud
@@ -12,6 +12,8 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
 from waypost.errors import taken
+from waypost.search import items as searchable
+from waypost.search.words import Word
 
 ItemType = Literal["links", "bio", "qr"]
 _TAKEN = {"channels_account_name_unique": taken("name", "You already have a channel with this name.")}
@@ -51,6 +53,7 @@ class Candidate:
     id: int
     title: str
     host: str
+    scheme: str | None
     alias: str
 
 
@@ -112,21 +115,22 @@ def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
 
 
 def candidates(
-    tx: Connection, account: int, channel: int, kind: ItemType, limit: int, *, q: str = ""
+    tx: Connection, account: int, channel: int, kind: ItemType, limit: int, *, words: Sequence[Word] = ()
 ) -> list[Candidate]:
-    """Return the newest items of a type that are not on the channel, with `q` in their name or alias."""
+    """Return the newest items of a type that are not on the channel and match all words of a search."""
     get_owned(tx, account, channel)
     column, table = _COLUMN_AND_TABLE[kind]
     c, assigned_item = table.c, channel_items.c[column]
     title = func.coalesce(func.nullif(c.title, ""), c.name) if kind == "bio" else c.name if kind == "qr" else c.title
     assigned = select(assigned_item).where(channel_items.c.channel == channel, assigned_item.is_not(None))
     unassigned = (c.account == account) & c.id.not_in(assigned)
-    if q and kind == "links":
-        unassigned &= links.c.search.contains(q.casefold(), autoescape=True)
-    elif q:
-        unassigned &= title.icontains(q, autoescape=True) | c.alias.icontains(q, autoescape=True)
+    if kind == "links":
+        unassigned &= and_(true(), *(word.link_condition(links) for word in words))
+    else:
+        unassigned &= searchable.matches(tx, searchable.KINDS["bios" if kind == "bio" else "qr"], words)
     host = c.host if kind == "links" else literal("")
-    newest = select(c.id, title.label("title"), host.label("host"), c.alias).where(unassigned).order_by(c.id.desc())
+    scheme = select(domains.c.scheme).where(domains.c.host == host).scalar_subquery()
+    newest = select(c.id, title, host, scheme, c.alias).where(unassigned).order_by(c.id.desc())
     return [Candidate(kind, *row) for row in tx.execute(newest.limit(limit))]
 
 

@@ -39,7 +39,7 @@ def show_new_form(context: PageContext) -> Response:
     return context.render("channels/new.html", form=Form({"color": "#0d6b4f"}))
 
 
-@pages.post("/dashboard/channels/new")
+@pages.post("/dashboard/channels/new", resumable=True)
 def create_channel(context: PageContext) -> Response:
     form = context.form(_SHAPE)
     channel = context.create(form, NewChannel, ops.add, _SHAPE)
@@ -68,7 +68,7 @@ def show_editor(context: PageContext, id: int) -> Response:
     return context.render("channels/edit.html", channel=channel, form=Form(_values(channel)))
 
 
-@pages.post("/dashboard/channels/{id:int}")
+@pages.post("/dashboard/channels/{id:int}", resumable=True)
 def update_channel(context: PageContext, id: int) -> Response:
     channel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(channel))
@@ -94,7 +94,8 @@ def show_candidates(context: PageContext, id: int) -> Response:
     item_type: ops.ItemType = next((name for name in _TYPES if name == context.query("type")), "links")
 
     def work(tx: Connection) -> tuple[ops.Channel, list[ops.Candidate]]:
-        candidates = ops.candidates(tx, context.account, id, item_type, _MAX_CANDIDATES, q=q)
+        parsed = context.search_words(tx, q)
+        candidates = ops.candidates(tx, context.account, id, item_type, _MAX_CANDIDATES, words=parsed)
         return ops.get_owned(tx, context.account, id), candidates
 
     channel, candidates = context.read(work)
@@ -105,7 +106,7 @@ def show_candidates(context: PageContext, id: int) -> Response:
         q=q,
         type=item_type,
         limit=_MAX_CANDIDATES,
-        own_host=context.settings.own_host,
+        short_url=context.short_url,
     )
 
 

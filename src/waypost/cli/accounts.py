@@ -112,15 +112,18 @@ def limit_account(
 @account.command("delete")
 def delete_account(
     identifier: AccountArgument,
-    later: Annotated[bool, typer.Option("--later", help="In 7 days. Until then it can be canceled.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Delete at once instead of in 7 days.")] = False,
+    later: Annotated[bool, typer.Option("--later", help="In 7 days, which is the default.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a deletion that is scheduled.")] = False,
     yes: console.Yes = False,
 ) -> None:
-    """Delete an account with its items, statistics, API keys and sessions. If interrupted, run it again to resume.
+    """Delete an account in 7 days, with its items, statistics, API keys and sessions. Until then --cancel keeps it.
 
-    Its short URLs answer 404. Their aliases stay reserved, so that no other account can use them. `waypost export`
-    saves its data.
+    Its short URLs then answer 404. Their aliases stay reserved, so that no other account can use them. `waypost export`
+    saves its data. If a deletion with --now is interrupted, run it again to resume.
     """
+    if now + later + cancel > 1:
+        raise typer.BadParameter("--now, --later and --cancel exclude each other: use one of them")
     with access.database_and_account(identifier) as (database, account):
         if cancel:
             database.write(lambda tx: deletion.cancel(tx, account.id))
@@ -129,13 +132,13 @@ def delete_account(
         contents = database.read(lambda tx: deletion.contents(tx, account.id))
         items = ", ".join(_count(number, kind) for kind, number in contents.items.items() if number) or "no items"
         contained = f"the account {account.username} <{account.email}> with {items}, its statistics and API keys"
-        console.confirm_deletion(contained, yes=yes)
-        if later:
-            due = database.write(lambda tx: deletion.schedule(tx, account.id))
-            message = f"will be deleted on {clock.text(due)} UTC. --cancel keeps it."
-        else:
+        console.confirm_deletion(contained if now else f"{contained} in 7 days", yes=yes)
+        if now:
             _delete_now(database, account.id)
             message = f"is deleted, with {items}."
+        else:
+            due = database.write(lambda tx: deletion.schedule(tx, account.id))
+            message = f"will be deleted on {clock.text(due)} UTC. --cancel keeps it, --now deletes it at once."
     console.stdout.print(f"{account.username} {message}")
 
 

@@ -10,6 +10,7 @@ from waypost import clock
 from waypost.cli import access, console, items
 from waypost.files import ops
 from waypost.files.ops import Details
+from waypost.search import words
 from waypost.urls.short_urls import short_url
 
 file = typer.Typer(no_args_is_help=True)
@@ -19,16 +20,18 @@ _COLUMNS = ("id", "shorturl", "name", "size", "downloads", "created")
 @file.command("list")
 def list_files(
     identifier: access.AccountArgument,
-    q: items.Search = "",
+    q: items.Words = "",
     limit: items.Limit = 100,
     page_number: items.PageNumber = 1,
     json: console.AsJson = False,
 ) -> None:
     """List the files of an account, newest first. Sizes are in bytes."""
-    base = access.settings().base
+    settings, window = access.settings(), items.window(limit, page_number)
     with access.database_and_account(identifier) as (database, account):
-        page = database.read(lambda tx: ops.page(tx, account.id, items.window(limit, page_number), name=q))
-    items.print_page(page, [_row(base, each) for each in page.items], _COLUMNS, json=json)
+        page = database.read(
+            lambda tx: ops.search(tx, account.id, window, words=words.parse(tx, account.id, q, settings=settings))
+        )
+    items.print_page(page, [_row(settings.base, each) for each in page.items], _COLUMNS, json=json)
 
 
 @file.command("show")

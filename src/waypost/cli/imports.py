@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 import typer
 
 from waypost.cli import access, console
+from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
 from waypost.imports import apply as applying
-from waypost.imports import plan_report, planner, plans
+from waypost.imports import plan_removal, plan_report, planner, plans
 from waypost.imports import undo as undoing
 from waypost.imports.archives.staging import Staging
 from waypost.imports.plans import Conflicts, Folders
@@ -40,7 +41,11 @@ _Columns = Annotated[
 ]
 _Hosts = Annotated[
     list[str] | None,
-    typer.Option(metavar="OLD=NEW", help="Import links of a host of the source to a domain of the account."),
+    typer.Option(
+        metavar="OLD=NEW",
+        help="Import links of a host of the source to a domain of the account. =NEW: links without a host;"
+        " OLD=: to the service's own host.",
+    ),
 ]
 _Conflicts = Annotated[
     Conflicts, typer.Option(help="A taken alias: skip the row, add a suffix, or replace the account's own link.")
@@ -50,6 +55,9 @@ _TimeZone = Annotated[str, typer.Option(metavar="ZONE", help="Time zone of dates
 _Report = Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")]
 _Apply = Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")]
 _Undo = Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")]
+_Discard = Annotated[
+    bool, typer.Option("--discard", help="Delete the plan of the last import; its links stay, and undo ends.")
+]
 
 
 def import_links(
@@ -67,16 +75,17 @@ def import_links(
     report: _Report = None,
     apply: _Apply = False,
     undo: _Undo = False,
+    discard: _Discard = False,
     json: console.AsJson = False,
 ) -> None:
     """Plan an import of links, and write it to a CSV file; with --apply, create the links."""
-    if undo:
-        _require_alone(file, service, apply=apply)
+    if undo or discard:
+        _require_alone("--undo" if undo else "--discard", file, service, others=apply or (undo and discard))
         with access.database_and_account(identifier) as (database, account):
-            _undo(database, account.id, json=json)
+            (_undo if undo else _discard)(database, account.id, json=json)
         return
     _require_source(file, service, apply=apply)
-    options = planner.Options(conflicts, folders, _pairs(host, "--host"))
+    options = planner.Options(conflicts, folders, _hosts(host))
     source_options = registry.ServiceOptions(url, _zone(timezone), history, registry.hosts_of(url))
     with access.database_and_account(identifier) as (database, account):
         if file is not None:
@@ -90,9 +99,9 @@ def import_links(
         _print_summary(database, account.id, report or (None if apply else Path(f"{name}-plan.csv")), json=json)
 
 
-def _require_alone(file: Path | None, service: str | None, *, apply: bool) -> None:
-    if file is not None or service is not None or apply:
-        raise typer.BadParameter("use it alone", param_hint="--undo")
+def _require_alone(option: str, file: Path | None, service: str | None, *, others: bool) -> None:
+    if file is not None or service is not None or others:
+        raise typer.BadParameter("use it alone", param_hint=option)
 
 
 def _require_source(file: Path | None, service: str | None, *, apply: bool) -> None:
@@ -127,6 +136,8 @@ def _token(file: Path | None) -> str:
 
 
 def _undo(database: Database, account: int, *, json: bool) -> None:
+    if read_barrier.uncounted_bytes(access.settings().journal_dir, database):
+        console.stderr.print("Some clicks are still in the journal and are not counted.")
     preview = undoing.preview(database, account)
     if not json and not preview.edited:
         console.stdout.print(
@@ -138,6 +149,14 @@ def _undo(database: Database, account: int, *, json: bool) -> None:
         console.as_json({"deleted": done.deleted, "restored": done.restored, "clicks": done.clicks})
     else:
         console.stdout.print("The import is undone. Its aliases stay reserved for the account.")
+
+
+def _discard(database: Database, account: int, *, json: bool) -> None:
+    plan_removal.discard(database, account)
+    if json:
+        console.as_json({"discarded": True})
+    else:
+        console.stdout.print("The plan of the last import is deleted. Its links stay.")
 
 
 def _print_summary(database: Database, account: int, target: Path | None, *, json: bool) -> None:
@@ -179,3 +198,15 @@ def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
             raise typer.BadParameter(f"{text} must have the form NAME=VALUE", param_hint=option)
         pairs[name] = value
     return pairs
+
+
+def _hosts(texts: list[str] | None) -> dict[str, str]:
+    """Return the pairs of hosts. One side can be empty: links without a host, or the service's own host."""
+    hosts = {}
+    for text in texts or ():
+        old, separator, new = text.partition("=")
+        if not separator or not (old or new):
+            message = f"{text} must have the form OLD=NEW, =NEW for links without a host, or OLD= for the own host"
+            raise typer.BadParameter(message, param_hint="--host")
+        hosts[old] = new
+    return hosts

@@ -13,6 +13,7 @@ from waypost.cli.access import MAX_INTEGER
 from waypost.db.crud import Page, PageRequest
 
 Search = Annotated[str, typer.Option("--search", help="Only those that contain this text, ignoring case.")]
+Words = Annotated[str, typer.Option("--search", help="Only those that match all words, as in the dashboard.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Length of a page.")]
 PageNumber = Annotated[int, typer.Option("--page", min=1, max=MAX_INTEGER // 1000, help="Number of the page.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_INTEGER, help="Id shown by `list`.")]

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from waypost.cli import access, console, items
 from waypost.qr import ops
 from waypost.qr.ops import Listed
+from waypost.search import words
 from waypost.urls.short_urls import short_url
 
 qr = typer.Typer(no_args_is_help=True)
@@ -18,16 +19,18 @@ _COLUMNS = ("id", "shorturl", "name", "type", "dynamic", "scans", "created")
 @qr.command("list")
 def list_codes(
     identifier: access.AccountArgument,
-    q: items.Search = "",
+    q: items.Words = "",
     limit: items.Limit = 100,
     page_number: items.PageNumber = 1,
     json: console.AsJson = False,
 ) -> None:
     """List the QR codes of an account, newest first."""
-    base = access.settings().base
+    settings, window = access.settings(), items.window(limit, page_number)
     with access.database_and_account(identifier) as (database, account):
-        page = database.read(lambda tx: ops.page(tx, account.id, items.window(limit, page_number), q=q))
-    items.print_page(page, [_row(base, code) for code in page.items], _COLUMNS, json=json)
+        page = database.read(
+            lambda tx: ops.page(tx, account.id, window, words=words.parse(tx, account.id, q, settings=settings))
+        )
+    items.print_page(page, [_row(settings.base, code) for code in page.items], _COLUMNS, json=json)
 
 
 @qr.command("show")

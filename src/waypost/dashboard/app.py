@@ -3,7 +3,8 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from urllib.parse import quote
 
@@ -18,13 +19,9 @@ from waypost import credentials
 from waypost.api.context import WorkerResources
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
-from waypost.dashboard import flash, forms, preferences
+from waypost.dashboard import flash, forms, preferences, resume, trash
 from waypost.dashboard.assets import asset
-from waypost.dashboard.context import (
-    CONTENT_SECURITY_POLICY,
-    CSRF_FIELD,
-    PageContext,
-)
+from waypost.dashboard.context import CONTENT_SECURITY_POLICY, PageContext
 from waypost.dashboard.form_files import SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
@@ -32,6 +29,7 @@ from waypost.dashboard.page_services import DryRun, PageServices, Preview
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.errors import Kind, Problem
+from waypost.http import csrf
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
@@ -129,12 +127,20 @@ class Dashboard:
         if route.public:
             return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
         if not await anyio.to_thread.run_sync(self._has_session, request):
-            return b""
+            return await self._read_kept_form(request) if route.resumable else b""
         if route.files and is_multipart(request):
             return await read_multipart(
                 request, field_seconds=_FORM_TRANSFERS * self.resources.settings.transfer_seconds
             )
         return await forms.read_body(request.stream(), forms.MAX_BYTES)
+
+    async def _read_kept_form(self, request: Request) -> bytes:
+        """Return the body of a form that is kept while the user signs in, b"" for a long one."""
+        if is_multipart(request) or not resume.is_own_form(request):
+            return b""
+        with suppress(Problem):
+            return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
+        return b""
 
     def _has_session(self, request: Request) -> bool:
         return self._context(request, {})[0].session is not None
@@ -190,10 +196,12 @@ class Dashboard:
 
     def _respond(self, context: PageContext, route: PageRoute) -> Response:
         if context.session is None and not route.public:
-            return _redirect_to_sign_in(context)
+            return _ask_to_sign_in(context)
         assert route.handler is not None
         if context.request.method == "POST" and not self._is_csrf_token_valid(context):
-            return _stale_form(context)
+            if not route.resumable or not resume.is_own_form(context.request):
+                return _stale_form(context)
+            context = replace(context, is_resumed=True)
         try:
             _require_admin(context, route)
             return route.handler(context, **context.request.path_params)
@@ -201,7 +209,7 @@ class Dashboard:
             return _error_page(context, problem)
 
     def _is_csrf_token_valid(self, context: PageContext) -> bool:
-        token = (context.fields.get(CSRF_FIELD) or [""])[-1]
+        token = (context.fields.get(csrf.FIELD) or [""])[-1]
         return verify_csrf_token(self._services.signer, context.cookie, token)
 
     async def _handle_stream(self, request: Request, route: PageRoute) -> Response:
@@ -209,12 +217,12 @@ class Dashboard:
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
         current_language.set(context.language)  # again, because the thread has variables of its own
         if context.session is None:
-            return _redirect_to_sign_in(context)
+            return _ask_to_sign_in(context)
         try:
             _require_admin(context, route)
             reader = MultipartReader(request, field_seconds=self.resources.settings.transfer_seconds)
             first = await reader.next_part()
-            token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
+            token = await first.text() if first is not None and first.name == csrf.FIELD else ""
             if not verify_csrf_token(self._services.signer, context.cookie, token):
                 return _stale_form(context)
             assert route.stream_handler is not None
@@ -238,19 +246,24 @@ def _error_page(context: PageContext, problem: Problem) -> Response:
     title = {404: "Not found", 503: "Temporarily unavailable"}.get(
         problem.kind.status, "The request could not be completed"
     )
-    response = context.render("error.html", status=problem.kind.status, title=title, message=problem.message)
+    in_trash = problem.kind is Kind.NOT_FOUND and trash.has_item_of(context)
+    response = context.render(
+        "error.html", status=problem.kind.status, title=title, message=problem.message, in_trash=in_trash
+    )
     if problem.retry_after is not None:
         response.headers["Retry-After"] = str(problem.retry_after)
     return response
 
 
-def _redirect_to_sign_in(context: PageContext) -> Response:
-    """Redirect to the sign-in page, which returns to the requested page; submitted form data is lost."""
-    url = context.request.url
-    path = url.path + (f"?{url.query}" if url.query else "")
+def _ask_to_sign_in(context: PageContext) -> Response:
+    """Show the sign-in page with the fields of a form to keep, or redirect to it. It returns to the requested page."""
+    path = resume.path_of(context.request)
     if "hx-request" in context.request.headers:  # htmx would insert the sign-in page into this one
         return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
-    if context.request.method == "POST" or path == HOME:
+    if kept := resume.keep(context.request, context.fields):
+        form = forms.Form({"next": path, "kept": kept})
+        return context.render("login/signin.html", status=403, form=form, can_register=False)
+    if path == HOME:
         return RedirectResponse(SIGN_IN, status_code=303)
     return RedirectResponse(f"{SIGN_IN}?next={quote(path, safe='/')}", status_code=303)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.http.compression import accepted_encodings
+from waypost.http.compression import content_coding
 
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -23,7 +23,7 @@ _IMMUTABLE = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Vary": "Accept-Encoding",
 }
-_PRECOMPRESSED = (("br", ".br"), ("gzip", ".gz"))
+_SUFFIXES = {"br": ".br", "gzip": ".gz"}
 
 
 @cache
@@ -45,10 +45,9 @@ async def asset(request: Request) -> Response:
     media_type = _MEDIA_TYPES.get(Path(name).suffix)
     if media_type is None or name not in _files():
         return Response("Not found.", 404, media_type="text/plain")
-    accepted = accepted_encodings(request.headers.get("accept-encoding", ""))
-    for encoding, suffix in _PRECOMPRESSED:
-        if encoding in accepted and name + suffix in _files():
-            return _response(name + suffix, media_type, {**_IMMUTABLE, "Content-Encoding": encoding})
+    coding = content_coding(request.headers.get("accept-encoding", ""))
+    if coding and (packed := name + _SUFFIXES[coding]) in _files():
+        return _response(packed, media_type, {**_IMMUTABLE, "Content-Encoding": coding})
     return _response(name, media_type, _IMMUTABLE)
 
 

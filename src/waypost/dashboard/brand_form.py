@@ -39,13 +39,25 @@ def read(fields: dict[str, str], logo: bytes, stored: Brand) -> tuple[Form, Bran
     """Return the form and the brand in it. The form has the errors of all fields."""
     form = Form({name: fields.get(name, "") for name in values(stored)}, version=fields.get(VERSION, ""))
     name = form.attempt(lambda: checked_name(form.text("name"), field="name"))
-    color = form.attempt(lambda: checked_color(form.text("color"), field="color"))
+    color = form.attempt(lambda: _chosen_color(form.text("color"), fields))
+    if color is not None:
+        form.values["color"] = color
     kept = "" if fields.get("removelogo") else stored.logo
     picture = form.attempt(lambda: brand_logos.own_copy(logo, field="logo")) if logo else kept
     brand = Brand(name or "", color or "", picture or "")
     if name is not None:
         form.attempt(lambda: require_name(brand, field="name"))
     return form, brand
+
+
+def _chosen_color(typed: str, fields: dict[str, str]) -> str:
+    """Return the color of the text field, or of the picker next to it if only that one was changed.
+
+    With scripts both have the same color. Raises INVALID.
+    """
+    picked, before = fields.get("picked", ""), fields.get("pickedbefore", "")
+    is_picked = picked != before and typed.lower() in ("", before)
+    return checked_color(picked if is_picked else typed, field="color")
 
 
 def save(
@@ -68,6 +80,12 @@ def save(
 def preview(context: PageContext, brand: Brand) -> Response:
     """Return a page for visitors with the brand, for a frame."""
     return context.services.preview("brand", {"brand": brand, "language": current_language.get()})
+
+
+def preview_form(context: PageContext, fields: dict[str, str], logo: bytes, stored: Brand) -> Response:
+    """Return a page for visitors with the brand in the form. Invalid forms get 204, which keeps the previous page."""
+    form, brand = read(fields, logo, stored)
+    return Response(status_code=204) if form.errors else preview(context, brand.or_else(context.brand))
 
 
 async def _receive_logo(part: Part, seconds: float) -> bytes:

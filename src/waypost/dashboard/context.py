@@ -23,17 +23,20 @@ from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.quick_create import QuickOptions
+from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
 from waypost.http.rate_limit import Attempt
+from waypost.search import words
+from waypost.search.words import Word
 
 T = TypeVar("T")
+B = TypeVar("B", bound=Body)
 TIME_ZONE_COOKIE = "waypost_zone"
 KNOWN_COOKIE = "waypost_known"
-CSRF_FIELD = "token"
 PER_PAGE = 25
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_ERRORS = 20  # of a form, that are reported at once
@@ -60,6 +63,8 @@ class PageContext(RequestContext):
     fields: Mapping[str, list[str]]
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     """Small files of a form by field, None for one that is too large; only for routes with `files`."""
+    is_resumed: bool = False
+    """For a form that was made before the user signed in: it is shown again, and nothing is saved."""
 
     @property
     def user(self) -> SignedIn:
@@ -115,6 +120,10 @@ class PageContext(RequestContext):
         page = self.query("page", "1", max_length=9)
         return PageRequest(limit=per_page, page=max(1, int(page)) if page.isdecimal() and page.isascii() else 1)
 
+    def search_words(self, tx: Connection, q: str) -> Sequence[Word]:
+        """Return the words of a search, with the campaigns, channels and domains of the account that they name."""
+        return words.parse(tx, self.account, q, settings=self.settings)
+
     def query_id(self, name: str) -> int | None:
         """Return a query parameter that is an id, or None."""
         return forms.parse_id(self.query(name))
@@ -128,11 +137,17 @@ class PageContext(RequestContext):
         """Return `path` with the position in the list that the user came from (decision 87)."""
         return list_position.return_path(self.next, path) if self.next else path
 
+    def write(self, work: Callable[[Connection], T], *, in_maintenance: bool = False) -> T:
+        """Run `work` in a write transaction, as `RequestContext` does. Raises INVALID for a resumed form."""
+        if self.is_resumed:
+            raise invalid(VERSION, SIGNED_IN_AGAIN)
+        return super().write(work, in_maintenance=in_maintenance)
+
     def form(self, shape: Shape = PLAIN, *, current: Mapping[str, Value] | None = None) -> Form:
         """Return the submitted form. With the stored values in `current`, only differences count as changes."""
         values = {**dict.fromkeys(shape.flags, ""), **forms.apply_shape(self.fields, shape)}
         version = values.pop(VERSION, "")
-        values.pop(CSRF_FIELD, None)
+        values.pop(csrf.FIELD, None)
         return Form(values, current=current, version=version if isinstance(version, str) else "")
 
     def save(
@@ -155,18 +170,25 @@ class PageContext(RequestContext):
         (decision 95).
         """
 
-        def run(tx: Connection, fields: dict[str, Any]) -> T:
-            result = work(tx, fields)
+        def run(body: Body, tx: Connection) -> T:
+            result = work(tx, body.sent())
             if form.errors:
                 raise invalid(*next(iter(form.errors.items())))
             return result
 
+        return self.collect(form, model, lambda body: self.write(partial(run, body)), shape)
+
+    def collect(self, form: Form, model: type[B], work: Callable[[B], T], shape: Shape = PLAIN) -> T | None:
+        """Run `work` with the body of a form, again without each field that has an error.
+
+        Return None if the form is invalid; it then has the errors of all fields. `work` must save nothing then.
+        """
         for _ in range(_MAX_ERRORS):
             body = form.read_valid(model, self.time_zone, shape)
             if body is None:
                 return None
-            count, fields = len(form.errors), body.sent()
-            result = form.attempt(partial(self.write, partial(run, fields=fields)))
+            count = len(form.errors)
+            result = form.attempt(partial(work, body))
             if len(form.errors) == count or VERSION in form.errors or "" in form.errors:
                 return None if form.errors else result
         return None
@@ -195,8 +217,8 @@ class PageContext(RequestContext):
         return not form.errors
 
     def selected_ids(self, name: str = "id") -> list[int]:
-        """Return the ids of the selected rows."""
-        values = self.fields.get(name, ())
+        """Return the ids of the selected rows. A field has one, or several with commas between them."""
+        values = [part for value in self.fields.get(name, ()) for part in value.split(",")]
         return [item for value in values if (item := forms.parse_id(value)) is not None]
 
     def render(self, template: str, *, status: int = 200, allow_frames: bool = False, **values: Any) -> Response:

@@ -226,7 +226,9 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
 def _without_field(message: str) -> str:
     """Return a message without the API name of its field: `token: enter one` becomes `Enter one`."""
     prefix = _FIELD_PREFIX.match(message)
-    text = message[prefix.end() :] if prefix else message
+    if prefix is None:
+        return message  # it can begin with a value, such as a host name
+    text = message[prefix.end() :]
     return text[:1].upper() + text[1:]
 
 
@@ -234,7 +236,10 @@ def _translate_after(name: str, text: str) -> str:
     """Return the translation of a message that begins with the name of a field, without the name."""
     message = f"{name} {text}"
     translated = gettext(message)
-    return f" {text}" if not translated.startswith(f"{name} ") else translated.removeprefix(name)
+    if translated.startswith(f"{name} "):
+        return translated.removeprefix(name)
+    rest = gettext(text)  # the pseudo-language changes names too, and translates any text
+    return f" {rest}"
 
 
 def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:

@@ -39,9 +39,14 @@ ADMIN = (Entry("/dashboard/admin", "shield-check", "Administration"),)
 """For administrators only."""
 
 
+_PARENTS = {"/dashboard/import": "/dashboard/account", "/dashboard/shares": "/dashboard/statistics"}
+"""The entries of pages whose path does not begin with that of their entry."""
+
+
 def active_path(path: str) -> str:
     """Return the path of the entry that a page belongs to: the longest prefix of `path`, or ""."""
     if path == _HOME:
         return path
+    path = next((entry for start, entry in _PARENTS.items() if f"{path}/".startswith(f"{start}/")), path)
     entries = (entry.path for entry in (*MAIN, *ADMIN, *ACCOUNT) if entry.path != _HOME)
     return max((entry for entry in entries if f"{path}/".startswith(f"{entry}/")), key=len, default="")

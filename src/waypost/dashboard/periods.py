@@ -1,5 +1,6 @@
 """The period of a statistics page: presets, days of the user's choice, and the period before it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -10,24 +11,31 @@ from waypost import clock
 from waypost.api.date_range import span
 from waypost.clicks.stats.reports import Interval, Span
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.i18n import gettext_noop
 from waypost.db.schema import accounts
 from waypost.errors import Problem, invalid
 
 DAY_PRESET = "24h"
 PRESETS = (
-    ("today", "Today"),
-    (DAY_PRESET, "24 hours"),
-    ("yesterday", "Yesterday"),
-    ("7", "7 days"),
-    ("30", "30 days"),
-    ("90", "90 days"),
-    ("month", "This month"),
-    ("year", "This year"),
-    ("all", "All time"),
+    ("today", gettext_noop("Today")),
+    (DAY_PRESET, gettext_noop("24 hours")),
+    ("yesterday", gettext_noop("Yesterday")),
+    ("7", gettext_noop("7 days")),
+    ("30", gettext_noop("30 days")),
+    ("90", gettext_noop("90 days")),
+    ("month", gettext_noop("This month")),
+    ("year", gettext_noop("This year")),
+    ("all", gettext_noop("All time")),
 )
 """Values of the query parameter `period` with their labels."""
 DEFAULT, ALL = "30", "all"
-INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
+INTERVAL_LABELS: Mapping[Interval, str] = {
+    "hour": gettext_noop("Hour"),
+    "day": gettext_noop("Day"),
+    "week": gettext_noop("Week"),
+    "month": gettext_noop("Month"),
+}
+_INTERVALS = tuple(INTERVAL_LABELS)
 _MAX_DAYS = 3660
 _MAX_DAYS_BY_HOUR = 31  # of a page with bounds
 
@@ -170,7 +178,7 @@ def _interval(context: PageContext, days: int, bounds: Bounds | None = None) -> 
     Visitors of a page with bounds cannot ask for thousands of points.
     """
     default: Interval = "hour" if days <= 2 else "day" if days <= 100 else "week" if days <= 400 else "month"
-    allowed = INTERVALS[1:] if bounds and days > _MAX_DAYS_BY_HOUR else INTERVALS
+    allowed = _INTERVALS[1:] if bounds and days > _MAX_DAYS_BY_HOUR else _INTERVALS
     return next((name for name in allowed if name == context.query("interval")), default)
 
 

@@ -32,6 +32,8 @@ class PageRoute:
 
     `public` pages need no session. Except for administrators, `admin_only` pages return 404.
     `files`: its form can have small files, such as pictures.
+    `resumable`: without a session its form is kept until the user signed in; the handler then runs with
+    `PageContext.is_resumed`, and must change nothing but through `PageContext.write`.
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 
@@ -42,6 +44,7 @@ class PageRoute:
     admin_only: bool = False
     stream_handler: StreamHandler | None = None
     files: bool = False
+    resumable: bool = False
 
 
 def pages_above_forms(routes: Sequence[PageRoute]) -> Iterator[PageRoute]:
@@ -73,9 +76,11 @@ class Router:
         """Register a page."""
         return self._register("GET", path, public=public)
 
-    def post(self, path: str, *, public: bool = False, files: bool = False) -> Callable[[Handler], Handler]:
-        """Register the handler of a form; it runs only with a valid CSRF token."""
-        return self._register("POST", path, public=public, files=files)
+    def post(
+        self, path: str, *, public: bool = False, files: bool = False, resumable: bool = False
+    ) -> Callable[[Handler], Handler]:
+        """Register the handler of a form; it runs only with a valid CSRF token, or if the form is resumed."""
+        return self._register("POST", path, public=public, files=files, resumable=resumable)
 
     def stream(self, path: str) -> Callable[[StreamHandler], StreamHandler]:
         """Register the handler of a form with files, which reads the body itself; it needs a valid CSRF token too."""
@@ -88,10 +93,11 @@ class Router:
         return register
 
     def _register(
-        self, method: Literal["GET", "POST"], path: str, *, public: bool, files: bool = False
+        self, method: Literal["GET", "POST"], path: str, *, public: bool, files: bool = False, resumable: bool = False
     ) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
-            self.routes.append(PageRoute(method, path, handler, public, self._admin_only, files=files))
+            route = PageRoute(method, path, handler, public, self._admin_only, files=files, resumable=resumable)
+            self.routes.append(route)
             return handler
 
         return register

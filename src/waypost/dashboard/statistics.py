@@ -1,7 +1,7 @@
 """The statistics page of an item or account: the report of a period, as a page and as CSV, with or without a filter."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -9,12 +9,11 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import csv_export
-from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.ingest.aggregate import IMPORTED
-from waypost.clicks.stats import filtered_report, reports
+from waypost.clicks.stats import baselines, filtered_report, reports
 from waypost.clicks.stats.reports import Report, Times, VisitCounts
 from waypost.clicks.stats.visit_search import VisitFilter
-from waypost.dashboard import periods, statistics_filter, statistics_parts
+from waypost.dashboard import localized_names, periods, statistics_filter, statistics_parts
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext
@@ -37,6 +36,9 @@ _COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "miss
 SHARED_KINDS = ("link", "qr", "bio", "campaign")
 """Kinds of items whose statistics can be shared (waypost.shares)."""
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
+_OTHER_LABELS = ("Unknown", "Direct", "Other", "Desktop", "Mobile", "Tablet", "Console", "Watch")
+"""Labels of visits that are translated, here so that `make messages` finds them."""
+_NAMES = {"country": localized_names.country_name, "language": localized_names.language_name}
 
 
 class Comparison(NamedTuple):
@@ -51,6 +53,7 @@ class Loaded:
     """The statistics of a period. `since` is the second since which single visits are kept, None if none are.
 
     `clicks_by_item` is counted from single visits, and empty except for an account. `items` are their names.
+    `imported` are clicks of the period, `baseline` those that were imported without a time (`with_baseline`).
     """
 
     visit_filter: VisitFilter
@@ -63,6 +66,7 @@ class Loaded:
     clicks_by_item: Mapping[Key, int]
     items: Mapping[Key, Item]
     annotations: list[Annotation]
+    baseline: int = 0
 
 
 def page(
@@ -74,21 +78,19 @@ def page(
     back: str,
     template: str = "statistics.html",
     apart: str = "",
-    baseline: int = 0,
     short: str = "",
     loaded: Loaded | None = None,
     **more: Any,
 ) -> Response:
     """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
-    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `baseline` are
-    clicks that were imported without a time. `short` is the item's short URL, if it has one. `loaded` is the result of
-    `load_requested`, if the caller needed it.
+    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `short` is the
+    item's short URL, if it has one. `loaded` is the result of `load_requested`, if the caller needed it.
     """
     period = periods.requested(context)
     loaded = loaded or load_requested(context, kind, item, period)
     if context.query("format") == "csv":
-        return _csv_response(loaded.report, title)
+        return csv_response(loaded.report, title)
     shown = report_context(loaded, period, kind=kind)
     return context.render(
         template,
@@ -96,7 +98,6 @@ def page(
         back=back,
         shares=f"/dashboard/shares/{kind}/{item}" if kind in SHARED_KINDS else "",
         apart=apart,
-        baseline=baseline,
         short=short,
         **shown,
         **more,
@@ -107,9 +108,17 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
     """Return the statistics that the query asks for, with every click that was answered before the request."""
     visit_filter = statistics_filter.requested(context, kind, item)
     days = context.settings.events_days
-    return context.read_after_ingest(
-        lambda tx: load(tx, context.account, kind, item, period, visit_filter, events_days=days)
-    )
+
+    def work(tx: Connection) -> Loaded:
+        loaded = load(tx, context.account, kind, item, period, visit_filter, events_days=days)
+        return with_baseline(tx, loaded, context.account, kind, item)
+
+    return context.read_after_ingest(work)
+
+
+def with_baseline(tx: Connection, loaded: Loaded, account: int, kind: str, item: int) -> Loaded:
+    """Return the statistics with the clicks that were imported without a time; a filter matches none of them."""
+    return loaded if loaded.is_filtered else replace(loaded, baseline=baselines.baseline(tx, account, kind, item))
 
 
 def load(
@@ -176,7 +185,7 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
     """Return the template context of the report, for parts/statistics_body.html and parts/statistics_lists.html."""
     report = loaded.report
     lists = [
-        _breakdown(key, name, dimension, report.dimensions[key])
+        _breakdown(key, name, dimension, report.dimensions[key], report.total.clicks)
         for key, (dimension, name) in _DIMENSION_TITLES.items()
         if report.dimensions[key]
     ]
@@ -186,12 +195,14 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
         "comparison": loaded.comparison,
         "period": period,
         "presets": periods.PRESETS,
-        "intervals": periods.INTERVALS,
+        "intervals": periods.INTERVAL_LABELS,
         "lists": lists,
         "counted": _COUNT_TITLES.get(kind, "Clicks"),
         "visits_path": "/dashboard/visits" + (f"?{query}" if query else ""),
         "label_text": label_text,
         "imported": loaded.imported,
+        "baseline": loaded.baseline,
+        "kind": kind,
         "is_filtered": loaded.is_filtered,
         "has_filter": statistics_filter.is_set(loaded.visit_filter, kind),
         "can_filter": loaded.since is not None,
@@ -200,22 +211,29 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": statistics_parts.world_map(report.dimensions["countries"]),
         "heat_map": statistics_parts.heat_map(loaded.times, period.span.zone),
-        "visited": statistics_parts.visited(loaded.clicks_by_item, loaded.items),
+        "visited": statistics_parts.visited(loaded.clicks_by_item, loaded.items, report.total.clicks),
         "annotations": loaded.annotations,
     }
 
 
-def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int]) -> dict[str, Any]:
-    return {"key": key, "name": name, "dimension": dimension, "rows": list(counts.items()), "sum": sum(counts.values())}
+def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], clicks: int) -> dict[str, Any]:
+    """Return a list of labels. `sum` includes the clicks of labels that a report leaves out, which are the `others`."""
+    listed = sum(counts.values())
+    whole = max(listed, clicks) if len(counts) >= reports.MAX_LABELS and dimension != "country" else listed
+    rows = list(counts.items())
+    return {"key": key, "name": name, "dimension": dimension, "rows": rows, "sum": whole, "others": whole - listed}
 
 
 def label_text(dimension: str, label: str) -> str:
-    """Return the translated text for a label of a dimension; languages and sources have names."""
-    names = {"language": LANGUAGE_NAMES, "source": _SOURCES}.get(dimension, {})
-    return gettext(names.get(label, label))
+    """Return the text for a label of a dimension in the viewer's language."""
+    if dimension in _NAMES:
+        return _NAMES[dimension](label)
+    if dimension == "source":
+        return gettext(_SOURCES.get(label, label))
+    return gettext(label) if label in _OTHER_LABELS else label
 
 
-def _csv_response(report: Report, title: str) -> Response:
+def csv_response(report: Report, title: str) -> Response:
     """Return the report as CSV, safe against formula injection."""
 
     def rows() -> Iterator[list[Any]]:

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from waypost.clicks.ingest.aggregate import label_of
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import parse_id
 from waypost.dashboard.visit_items import KINDS, Item, Key
 
 ACCOUNT = "account"
 """The kind of a report of a whole account."""
+_CAMPAIGN, _SOURCE = "campaign", "source"
 ITEM = "visited"
 """The parameter with the kind and id of an item, on the page of an account."""
 _TITLES = {
@@ -48,19 +51,31 @@ def is_set(visit_filter: VisitFilter, kind: str) -> bool:
 
 
 def item_key(visit_filter: VisitFilter, kind: str) -> Key | None:
-    """Return the kind and id of the item in the filter of an account."""
+    """Return the kind and id of the item in the filter of an account, or of the link in that of a campaign."""
+    if kind == _CAMPAIGN:
+        link = parse_id(visit_filter.labels.get(_SOURCE, "").rpartition(" ")[2])
+        return None if link is None or visit_filter.labels[_SOURCE] != label_of(link) else ("link", link)
     return (visit_filter.kind, visit_filter.item) if kind == ACCOUNT and visit_filter.item is not None else None
+
+
+def link_filter(link: int) -> dict[str, str]:
+    """Return the parameters that filter the statistics of a campaign by a link."""
+    return {_SOURCE: label_of(link)}
 
 
 def chips(visit_filter: VisitFilter, kind: str, items: Mapping[Key, Item]) -> list[Chip]:
     """Return the parts of the filter, each of which can be removed."""
+    key = item_key(visit_filter, kind)
+    is_link = key is not None and kind == _CAMPAIGN
     parts = [
         Chip(title, name, visit_filter.labels[name], name)
         for name, title in _TITLES.items()
-        if name in visit_filter.labels
+        if name in visit_filter.labels and not (is_link and name == _SOURCE)
     ]
-    key = item_key(visit_filter, kind)
-    return [Chip("Item", "", items[key].name, ITEM), *parts] if key else parts
+    if key is None:
+        return parts
+    first = Chip("Link", "", items[key].name, _SOURCE) if is_link else Chip("Item", "", items[key].name, ITEM)
+    return [first, *parts]
 
 
 def visits_query(visit_filter: VisitFilter) -> dict[str, str]:

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from waypost import formats
 from waypost.clicks.geo import countries
+from waypost.clicks.stats.filtered_report import MAX_ITEMS
 from waypost.clicks.stats.reports import Times, clicks_by_hour_of_week
+from waypost.dashboard.i18n import current_language
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visit_items import Item, Key
 
@@ -42,16 +45,20 @@ def world_map(clicks: Mapping[str, int]) -> list[Shape]:
     return shapes
 
 
-def heat_map(times: Times, zone: ZoneInfo) -> list[list[Hour]]:
-    """Return the 24 hours of each weekday, Monday first; nothing without clicks."""
+def heat_map(times: Times, zone: ZoneInfo) -> list[tuple[int, list[Hour]]]:
+    """Return each weekday, 0 for Monday, in the order of the language, and its 24 hours; nothing without clicks."""
     hours = clicks_by_hour_of_week(times, zone)
     most = max(map(max, hours))
     if not most:
         return []
-    return [[Hour(n, -(-n * _HEAT_LEVELS // most)) for n in day] for day in hours]
+    first = formats.FIRST_WEEKDAY.get(current_language.get(), 0)
+    weekdays = [(first + number) % len(hours) for number in range(len(hours))]
+    return [(day, [Hour(n, -(-n * _HEAT_LEVELS // most)) for n in hours[day]]) for day in weekdays]
 
 
-def visited(clicks: Mapping[Key, int], items: Mapping[Key, Item]) -> dict[str, Any]:
-    """Return the list of the visited items: rows of key, item and clicks."""
+def visited(clicks: Mapping[Key, int], items: Mapping[Key, Item], total: int) -> dict[str, Any]:
+    """Return the list of the most visited items: rows of key, item and clicks. `total` are the clicks of all items."""
     rows = [(key, items[key], n) for key, n in clicks.items()]
-    return {"rows": rows, "sum": sum(clicks.values()), "most": max(clicks.values(), default=0)}
+    listed = sum(clicks.values())
+    whole = max(listed, total) if len(rows) >= MAX_ITEMS else listed
+    return {"rows": rows, "sum": whole, "others": whole - listed, "most": max(clicks.values(), default=0)}

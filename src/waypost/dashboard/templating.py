@@ -17,9 +17,12 @@ from markupsafe import Markup, escape
 from waypost import clock
 from waypost.clicks.geo import countries
 from waypost.dashboard import brand_assets, navigation
+from waypost.dashboard.choices import check_choice
 from waypost.dashboard.i18n import (
     current_language,
+    format_clock,
     format_day,
+    format_hour,
     format_number,
     format_percent,
     format_size,
@@ -27,6 +30,7 @@ from waypost.dashboard.i18n import (
     gettext,
     ngettext,
 )
+from waypost.dashboard.localized_names import country_name
 from waypost.languages import LANGUAGES, direction
 from waypost.urls.url_parts import display_host
 
@@ -65,6 +69,8 @@ def _environment() -> Environment:
     environment.globals |= {
         "_": gettext,
         "ngettext": ngettext,
+        "format_clock": format_clock,
+        "format_hour": format_hour,
         "format_number": format_number,  # unlike a filter, a call is never computed when a template is compiled
         "page_language": current_language.get,
         "page_direction": lambda: direction(current_language.get()),
@@ -72,8 +78,10 @@ def _environment() -> Environment:
         "static": static,
         "icon": icon,
         "flag": flag,
+        "country_name": country_name,
         "world": manifest()["world"],
         "current_url": current_url,
+        "check_choice": check_choice,
         "render_options": render_options,
         "render_checkboxes": render_checkboxes,
         "navigation": navigation,
@@ -90,12 +98,14 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "local_time": local_time,
         "local_date": local_date,
         "day": day,
+        "day_of_input": day_of_input,
         "iso_day": lambda text: day(date.fromisoformat(text)),
         "relative_time": relative_time,
         "number": format_number,
         "host": host,
         "host_mark": host_mark,
         "without_scheme": without_scheme,
+        "breakable": breakable,
         "percent": format_percent,
         "point_time": point_time,
         "file_size": format_size,
@@ -196,6 +206,14 @@ def day(value: date) -> str:
     return format_day(value)
 
 
+def day_of_input(value: str) -> str:
+    """Return the day of the value of a `datetime-local` field; "" for another text."""
+    try:
+        return format_day(date.fromisoformat(value[:10]))
+    except ValueError:
+        return ""
+
+
 def point_time(at: str, interval: str) -> Markup:
     """Return the start of a point of a chart, YYYY-MM-DD HH:MM:SS, as <time> for people and scripts."""
     local = datetime.fromisoformat(at)
@@ -226,3 +244,8 @@ def host_mark(address: str) -> Markup:
 def without_scheme(address: str) -> str:
     """Return a URL without its scheme."""
     return address.partition("://")[2] or address
+
+
+def breakable(address: str) -> Markup:
+    """Return an address whose lines break before a slash, if possible."""
+    return Markup("<wbr>/").join(address.split("/"))

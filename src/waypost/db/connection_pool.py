@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine import ExecutionContext
 from sqlalchemy.exc import InvalidatePoolError
 
 from waypost.db.parameters import check_parameters, dump_json
@@ -48,8 +49,15 @@ def create(
         **options,
     )
     check_parameters(engine)
+    event.listen(engine, "before_cursor_execute", _set_format, named=True)
     event.listen(engine, "do_connect", lambda _dialect, _record, _args, kwargs: primary.connect(settings, kwargs))
     return engine
+
+
+def _set_format(cursor: Any, context: ExecutionContext, **_others: Any) -> None:
+    """Ask the server for bytes as they are, instead of hexadecimal text, if the statement has the option `binary`."""
+    if context.execution_options.get("binary"):
+        cursor.format = psycopg.pq.Format.BINARY
 
 
 class PoolWatchdog:

@@ -105,17 +105,18 @@ class Database:
 
     def _read_on_idle_connection(self, work: Callable[[Connection], T]) -> T:
         """Read without a transaction and without a pool, which take as long as a small query."""
-        with self.translated_errors():
-            try:
-                connection = self._idle_readers.pop()
-            except IndexError:
+        try:
+            connection = self._idle_readers.pop()
+        except IndexError:
+            with self.translated_errors():
                 connection = self._autocommit_reader.connect()
-            try:
-                result = work(connection)
-                if connection.in_transaction():  # of SQLAlchemy; the database has none
-                    connection.commit()
-            except BaseException:
-                connection.close()
+        try:
+            result = work(connection)
+            if connection.in_transaction():  # of SQLAlchemy; the database has none
+                connection.commit()
+        except BaseException:
+            connection.close()
+            with self.translated_errors():  # entered only now, because it takes longer than a small query
                 raise
         self._idle_readers.append(connection)
         return result
@@ -136,19 +137,20 @@ class Database:
         *,
         durability: Durability = "full",
         autocommit: bool = False,
+        once: bool = False,
         timeout: float | None = None,
     ) -> T:
         """Run `work` and commit: when this returns, the change is as durable as requested.
 
         `work` may run again, after a deadlock for example, so it must have no effect outside `tx`.
         `autocommit`: for a single statement; saves PostgreSQL two round trips. The statement may be executed twice if
-        the connection is lost. `timeout` as for `read`.
+        the connection is lost; with `once` it is not, and the lost connection is an error. `timeout` as for `read`.
         """
         engine = (self._autocommit if autocommit else self._writers)[durability]
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
                 with self._write_lock:
-                    return self.run(engine, work, timeout=timeout)
+                    return self.run(engine, work, once=once, timeout=timeout)
             except DBAPIError as error:
                 state = getattr(error.orig, "sqlstate", None)
                 if state not in _RETRYABLE or (is_last and state == _FOREIGN_KEY):
@@ -174,10 +176,13 @@ class Database:
             event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
             pool.dispose()
 
-    def run(self, engine: Engine, work: Callable[[Connection], T], *, timeout: float | None = None) -> T:
+    def run(
+        self, engine: Engine, work: Callable[[Connection], T], *, once: bool = False, timeout: float | None = None
+    ) -> T:
         """Run `work` in one transaction; a second time if the first one cannot have committed anything.
 
-        `timeout` as for `read`; the second attempt gets the longest one.
+        `once`: a statement in autocommit mode may have committed. `timeout` as for `read`; the second attempt gets the
+        longest one.
         """
         for is_last in (False, True):
             checkout = None
@@ -185,6 +190,8 @@ class Database:
                 with self.translated_errors(), engine.begin() as tx:
                     checkout = tx.info.get("checkout")
                     self.breaker.record_success()
+                    if once and checkout is not None:
+                        checkout.statements += 1  # a statement in autocommit mode includes its COMMIT
                     if timeout is not None and not self.is_sqlite:
                         limit = max(timeout, self.adaptive_timeout.limit)
                         set_response_timeout(tx, MAX_RESPONSE_SECONDS if is_last else limit)

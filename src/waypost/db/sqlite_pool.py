@@ -29,10 +29,16 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
         _use_wal(connection)
         for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
+        connection.create_function("casefold", 1, _casefold, deterministic=True)
 
     if begin:
         event.listen(engine, "begin", partial(_begin, begin))
     return engine
+
+
+def _casefold(content: str | None) -> str | None:
+    """Fold the case of every script; SQLite's `lower` folds that of ASCII only."""
+    return content if content is None else content.casefold()
 
 
 def _begin(statement: str, connection: Connection) -> None:

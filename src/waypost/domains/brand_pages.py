@@ -36,6 +36,13 @@ def preview_brand(context: PageContext, id: int) -> Response:
     return brand_form.preview(context, _read(context, id)[1].or_else(context.brand))
 
 
+@pages.stream(_PATH + "/preview")
+async def preview_form(context: PageContext, parts: MultipartReader, id: int) -> Response:
+    _, stored = await anyio.to_thread.run_sync(_read, context, id)
+    fields, logo = await brand_form.receive(context, parts)
+    return await anyio.to_thread.run_sync(brand_form.preview_form, context, fields, logo, stored)
+
+
 def _read(context: PageContext, id: int) -> tuple[ops.Domain, Brand]:
     """Return the account's domain and its own brand. Raises NOT_FOUND."""
 

@@ -12,10 +12,9 @@ from waypost.branding.brand import NO_BRAND, Brand, require_name
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, domains
-from waypost.domains import alias_case
 from waypost.errors import invalid, taken
 from waypost.settings import Settings
-from waypost.urls import blocklist, validation
+from waypost.urls import alias_case, blocklist, validation
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
 _URLS = ("redirectroot", "redirect404")
@@ -59,7 +58,7 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
     """(scheme, host) of a domain as a client names it. Raises INVALID on `domain` (decision 39)."""
     match = _FORM.match(domain.strip())
     if match is None:
-        raise invalid("domain", "domain must be http:// or https:// and a host name, without port and path.")
+        raise invalid("domain", "domain must be a host name such as https://go.example.com, without port and path.")
     host = validation.ascii_host(match[2])
     if host is None or "." not in host or host.rpartition(".")[2].isdigit():
         raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
@@ -70,14 +69,22 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
 
 def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fields: Unpack[Fields]) -> Domain:
     """Register a domain. Raises INVALID or TAKEN."""
-    scheme, host = parse(domain, settings)
-    values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
-    _require_name(NO_BRAND, fields)
+    values = new_columns(tx, domain=domain, settings=settings, **fields)
+    host = str(values["host"])
     change_log.record(tx, host)
     added = get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
     if added.ignorecase:  # it may have had aliases before
         alias_case.fold_aliases(tx, host)
     return added
+
+
+def new_columns(
+    tx: Connection, *, domain: str, settings: Settings, **fields: Unpack[Fields]
+) -> dict[str, str | bool | None]:
+    """Return the columns of a new domain. Raises INVALID."""
+    scheme, host = parse(domain, settings)
+    _require_name(NO_BRAND, fields)
+    return {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
 
 
 def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:

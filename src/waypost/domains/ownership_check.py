@@ -18,9 +18,7 @@ _MAX_CHALLENGE = 64  # characters
 class NotPointingHere(Problem):
     """INVALID on `domain`: it does not point to this server. `reason` is a sentence that says why."""
 
-    def __init__(self, host: str, reason: str) -> None:
-        cause = f"{reason[0].lower()}{reason[1:]}".removesuffix(".")
-        message = f"domain must point at this service before it is added; {host} does not: {cause}."
+    def __init__(self, message: str, reason: str) -> None:
         super().__init__(Kind.INVALID, message, field="domain")
         self.reason = reason
 
@@ -46,6 +44,14 @@ def must_point_here(
     try:
         response = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
     except safe_client.Refused as error:
-        raise NotPointingHere(host, f"The request to {scheme}://{host} failed: {error}.") from error
+        message = (
+            f"domain must point at this service before it is added; {host} does not:"
+            f" the request to {scheme}://{host} failed: {error}."
+        )
+        raise NotPointingHere(message, f"The request to {scheme}://{host} failed: {error}.") from error
     if not hmac.compare_digest(response.body.strip(), expected.encode()):
-        raise NotPointingHere(host, f"Another service answered the request to {scheme}://{host}.")
+        message = (
+            f"domain must point at this service before it is added; {host} does not:"
+            f" another service answered the request to {scheme}://{host}."
+        )
+        raise NotPointingHere(message, f"Another service answered the request to {scheme}://{host}.")

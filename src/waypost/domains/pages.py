@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.dashboard import statistics
+from waypost import setting_urls
+from waypost.dashboard import statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext
@@ -42,7 +43,7 @@ def blank_domain(context: PageContext) -> Response:
     return _records_page(context, domain, Form({"domain": domain}))
 
 
-@pages.post("/dashboard/domains/new")
+@pages.post("/dashboard/domains/new", resumable=True)
 def add_domain(context: PageContext) -> Response:
     form = context.form(_SHAPE)
 
@@ -66,7 +67,10 @@ def add_domain(context: PageContext) -> Response:
 @pages.get("/dashboard/domains/check")
 def check_domain(context: PageContext) -> Response:
     """Show whether a domain points to this server; pages fetch this part every ten seconds until it does."""
-    domain = _parse(context, context.query("domain", max_length=300))
+    form = Form({"domain": context.query("domain", max_length=300).strip()})
+    domain = form.attempt(lambda: _parse(context, form.text("domain")))
+    if domain is None:
+        return context.render("domains/host.html", status=400 if form["domain"] else 200, form=form)
     return context.render("domains/check.html", domain=domain, result=_check(context, domain))
 
 
@@ -76,7 +80,7 @@ def edit_domain(context: PageContext, id: int) -> Response:
     return _edit_page(context, domain, Form(_values(domain)))
 
 
-@pages.post("/dashboard/domains/{id:int}")
+@pages.post("/dashboard/domains/{id:int}", resumable=True)
 def save_domain(context: PageContext, id: int) -> Response:
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(domain))
@@ -109,8 +113,7 @@ def confirm_delete(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/domains/{id:int}/delete")
 def delete_domain(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The domain was deleted.")
+    return trash.delete(context, "domain", [id], trash.one_by_one(ops.remove), singular="The domain was deleted.")
 
 
 def _records_page(context: PageContext, domain: str, form: Form, *, status: int = 200) -> Response:
@@ -157,8 +160,13 @@ def _count_check(context: PageContext) -> None:
 
 
 def _records(context: PageContext, domain: str) -> Sequence[tuple[str, str, str]]:
-    """Return (type, name, value) of the DNS records; any one type makes the domain point to this server."""
+    """Return (type, name, value) of the DNS records; any one type makes the domain point to this server.
+
+    There are none if every machine takes the host of the base URL for itself, as it does `localhost`.
+    """
     host, own_host = domain.partition("://")[2], context.settings.own_host
+    if setting_urls.is_local(own_host):
+        return []
     if (address := _ip(own_host)) is not None:
         return [("AAAA" if address.version == 6 else "A", host, own_host)]
     try:

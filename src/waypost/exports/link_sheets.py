@@ -106,6 +106,7 @@ _CAMPAIGNS = Sheet(
             "name": "Name.",
             "slug": "Last part of the URL of the rotator; empty without one.",
             "public": "True if the list page is public.",
+            "indexable": "True if search engines may index the list page.",
             "views": "Visits of rotator and list page.",
             "rotation": "How the rotator selects a link.",
             "sticky": "True if a visitor always gets the same link.",

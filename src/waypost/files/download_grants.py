@@ -1,11 +1,13 @@
 """Count and resume downloads by single conditional statements, so that limits are exact (decisions 21, 22)."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import BigInteger, Connection, bindparam, case, insert, select, update
+from sqlalchemy import BigInteger, Connection, LargeBinary, Select, bindparam, case, insert, select, update
 
-from waypost.db.driver_statements import DriverSelect
+from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import download_grants, files
+from waypost.visits.lookup import FileView
 
 DAY = 86_400
 
@@ -29,8 +31,26 @@ _TAKE = (
     .where(_IS_AVAILABLE, _f.taken < _f.maxdownloads)
     .values(taken=_f.taken + 1, ended=case((_f.taken + 1 >= _f.maxdownloads, _NOW), else_=_f.ended))
 )
-_UNLIMITED = select(_f.id).where(_IS_AVAILABLE, _f.maxdownloads.is_(None)).with_for_update(key_share=True)
-_INSERT = insert(download_grants).returning(_g.id)
+_GRANT_VALUES = {
+    "account": bindparam("of_account", type_=BigInteger),
+    "file": bindparam("file", type_=BigInteger),
+    "visitor": bindparam("visitor", type_=LargeBinary),
+    "served": _SERVED,
+    "expires": bindparam("expires", type_=BigInteger),
+}
+
+
+def _grant_for_each(rows: Select[Any]) -> DriverChange:
+    return DriverChange(insert(download_grants).from_select(list(_GRANT_VALUES), rows).returning(_g.id))
+
+
+_COLUMNS: list[Any] = list(_GRANT_VALUES.values())
+_VALUES = select(*_COLUMNS)
+_GRANT_UNLIMITED = _grant_for_each(_VALUES.where(_IS_AVAILABLE, _f.maxdownloads.is_(None)))
+_GRANT_LIMITED = _grant_for_each(_VALUES.select_from(_TAKE.returning(_f.id).cte("taken")))
+"""Not for SQLite, which cannot change two tables by one statement."""
+_TAKE_LIMITED = DriverChange(_TAKE)
+_GRANT_TAKEN = DriverChange(insert(download_grants).values(_GRANT_VALUES).returning(_g.id))
 _GRANT = (_g.id == bindparam("grant")) & (_g.account == bindparam("of_account"))
 _HAS_LEFT = _g.served + _SERVED <= _MAX_BYTES
 _NEWEST = (
@@ -53,14 +73,31 @@ _EXISTS = select(_g.id).where(_GRANT)
 _GIVE_BACK = update(download_grants).where(_GRANT).values(served=_g.served - bindparam("unsent", type_=BigInteger))
 
 
-def take(tx: Connection, account: int, file: int, visitor: bytes, *, served: int, now: int) -> DownloadGrant | None:
-    """Take one download; None if none is left. `served` bytes are about to be sent."""
-    parameters = {"file": file, "of_account": account, "now": now}
-    taken = tx.execute(_TAKE, parameters).rowcount == 1
-    if not taken and tx.execute(_UNLIMITED, parameters).first() is None:
-        return None
-    values = {"account": account, "file": file, "visitor": visitor, "served": served, "expires": now + DAY}
-    return DownloadGrant(int(tx.execute(_INSERT, values).scalar_one()), taken)
+def take(tx: Connection, file: FileView, visitor: bytes, *, served: int, now: int) -> DownloadGrant | None:
+    """Take one download; None if none is left. `served` bytes are about to be sent.
+
+    Executes one statement, or two on SQLite, unless the file got a limit or lost it since it was read. PostgreSQL may
+    be in autocommit mode.
+    """
+    key = {"of_account": file.account, "file": file.id, "visitor": visitor}
+    parameters = {**key, "more": served, "now": now, "expires": now + DAY}
+    is_limited = file.maxdownloads is not None
+    for limited in (is_limited, not is_limited):
+        grant = _take(tx, parameters, limited=limited)
+        if grant is not None:
+            return DownloadGrant(grant, taken=limited)
+    return None
+
+
+def _take(tx: Connection, parameters: dict[str, Any], *, limited: bool) -> int | None:
+    """Return the id of the new grant, if the file has a limit or has none, as `limited` says."""
+    statement = _GRANT_LIMITED if limited else _GRANT_UNLIMITED
+    if limited and tx.dialect.name == "sqlite":
+        if _TAKE_LIMITED.execute(tx, **parameters).rowcount == 0:
+            return None
+        statement = _GRANT_TAKEN
+    rows = statement.execute(tx, **parameters).fetchall()
+    return int(rows[0][0]) if rows else None
 
 
 def resume(

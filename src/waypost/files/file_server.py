@@ -22,7 +22,7 @@ from waypost.storage.store import Blob, ObjectNotFound
 from waypost.urls.short_urls import alias_path
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import NO_STORE, redirect, wants_html
+from waypost.visits.responses import NO_STORE, redirect
 from waypost.visits.services import Services
 
 _log = structlog.get_logger("download")
@@ -38,7 +38,7 @@ SAFE_HEADERS = {
 
 
 @dataclass(frozen=True)
-class _Visitor:
+class Visitor:
     """A visitor of a file: the stored hash, and a new cookie for a browser that has none."""
 
     hashed: bytes
@@ -49,7 +49,7 @@ async def serve(
     request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> Response | None:
     """Return the requested bytes, or the status 304 or 416; None if no download is left."""
-    headers = _headers(file)
+    headers = content_headers(file)
     if etag.matches(request.headers.get("if-none-match", ""), headers["ETag"]):
         return Response(status_code=304, headers={name: headers[name] for name in ("ETag", *NO_STORE)})
     if visit.is_head:
@@ -72,8 +72,7 @@ async def serve(
     except BaseException:
         blob.close()
         raise
-    if visitor.new_token:
-        set_cookie(response, VISITOR_COOKIE, visitor.new_token, file, services.settings)
+    set_visitor_cookie(response, visitor, file, services.settings)
     return response
 
 
@@ -91,6 +90,12 @@ async def serve_preview(services: Services, file: FileView) -> Response | None:
 
     budget = ByteBudget(file.size, more=allow, unsent=ignore)
     return _range_response(services, file, blob, [ByteRange(0, file.size)], budget)
+
+
+def set_visitor_cookie(response: Response, visitor: Visitor, file: FileView, settings: Settings) -> None:
+    """Set the cookie of a new visitor, if it is a browser."""
+    if visitor.new_token:
+        set_cookie(response, VISITOR_COOKIE, visitor.new_token, file, settings)
 
 
 def set_cookie(response: Response, name: str, token: str, file: FileView, settings: Settings) -> None:
@@ -125,7 +130,7 @@ async def _head_response(
 
 
 async def _grant(
-    services: Services, visit: VisitRequest, file: FileView, visitor: _Visitor, parts: Sequence[ByteRange]
+    services: Services, visit: VisitRequest, file: FileView, visitor: Visitor, parts: Sequence[ByteRange]
 ) -> DownloadGrant | None:
     """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
     now = clock.now()
@@ -140,8 +145,7 @@ async def _grant(
         if resumed is not None:
             return resumed
     grant = await services.write(
-        lambda tx: download_grants.take(tx, file.account, file.id, visitor.hashed, served=served, now=now),
-        durability="process",
+        lambda tx: download_grants.take(tx, file, visitor.hashed, served=served, now=now), durability="process"
     )
     if grant is not None:
         _log_visit(services, visit, file, entry.TAKEN if grant.taken else b"")
@@ -176,7 +180,7 @@ def _range_response(
     services: Services, file: FileView, blob: Blob, parts: Sequence[ByteRange], budget: ByteBudget
 ) -> RangeResponse:
     timeout = services.settings.transfer_seconds
-    return RangeResponse(blob, file.size, parts, budget=budget, headers=_headers(file), idle_timeout=timeout)
+    return RangeResponse(blob, file.size, parts, budget=budget, headers=content_headers(file), idle_timeout=timeout)
 
 
 def _first_step(services: Services, file: FileView, parts: Sequence[ByteRange]) -> int:
@@ -189,15 +193,20 @@ def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: b
     services.visits.log_visit(entry.item_fields(file.account, "file", file.id), visit, flags)
 
 
-def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> _Visitor:
+def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     """Return whose downloads a request can resume: browsers are identified by a cookie, programs by IP address."""
     token = request.cookies.get(VISITOR_COOKIE, "")
     if visitor_tokens.is_visitor(signer, file, token):
-        return _Visitor(visitor_tokens.visitor_hash(signer, file, token))
-    if wants_html(request):
+        return Visitor(visitor_tokens.visitor_hash(signer, file, token))
+    return new_visitor(visit, file, signer)
+
+
+def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
+    """Return a visitor without a cookie."""
+    if visit.wants_html:
         token = visitor_tokens.new_visitor(signer, file)
-        return _Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
-    return _Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))
+        return Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
+    return Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))
 
 
 def _requested_ranges(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:
@@ -212,7 +221,8 @@ def _requested_ranges(request: Request, file: FileView, headers: dict[str, str])
     return ranges.parse_range(range_header, file.size) or whole
 
 
-def _headers(file: FileView) -> dict[str, str]:
+def content_headers(file: FileView) -> dict[str, str]:
+    """Return the headers of a response with the file's bytes."""
     return {
         **SAFE_HEADERS,
         "Accept-Ranges": "bytes",

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, true, update
 
 from waypost import clock
 from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
 from waypost.errors import Kind, Problem, invalid, not_found
+from waypost.search import items
+from waypost.search.words import Word
 from waypost.settings import Settings
 from waypost.storage import orphans
 from waypost.urls import alias_namespace, hostnames
@@ -86,15 +88,28 @@ class UploadQuota:
     left: int | None
 
 
-def page(tx: Connection, account: int, window: PageRequest, *, name: str = "", order: Order = "date") -> Page[Details]:
-    """Return a page of the account's files whose name contains `name`, ignoring case, in descending order.
+def page(tx: Connection, account: int, window: PageRequest, *, name: str = "") -> Page[Details]:
+    """Return a page of the account's files whose name contains `name`, ignoring case, newest first.
 
-    Every page costs the same by date and without a name; otherwise the cost grows with the account's files.
+    Every page costs the same without a name; otherwise the cost grows with the account's files.
     """
-    if not name and order == "date":
+    return _page(tx, account, window, files.c.search.contains(name.casefold(), autoescape=True) if name else None)
+
+
+def search(
+    tx: Connection, account: int, window: PageRequest, *, words: Sequence[Word] = (), order: Order = "date"
+) -> Page[Details]:
+    """Return a page of the account's files that match all words of a search, in descending order. Costs as `page`."""
+    return _page(tx, account, window, items.matches(tx, items.KINDS["files"], words) if words else None, order)
+
+
+def _page(
+    tx: Connection, account: int, window: PageRequest, condition: ColumnElement[bool] | None, order: Order = "date"
+) -> Page[Details]:
+    if condition is None and order == "date":
         newest = crud.page(tx, files, account, window, _Id)
         return Page(_get_many(tx, [item.id for item in newest.items], Details), newest.result, window)
-    matches = (files.c.account == account) & files.c.search.contains(name.casefold(), autoescape=True)
+    matches = (files.c.account == account) & (true() if condition is None else condition)
     total = tx.execute(select(func.count()).select_from(files).where(matches)).scalar_one()
     sort_key = {"date": files.c.id, "downloads": files.c.downloads, "size": files.c.size}[order]
     query = select(files.c.id).where(matches).order_by(sort_key.desc(), files.c.id.desc())

@@ -1,6 +1,7 @@
 """Dashboard pages of files: list, upload form, editor, statistics."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, get_args
 
 import anyio.to_thread
@@ -13,8 +14,9 @@ from waypost.api.types import Line
 from waypost.dashboard import forms, qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import ngettext
+from waypost.dashboard.i18n import gettext, gettext_noop, ngettext
 from waypost.dashboard.routing import Router
+from waypost.db.crud import Page
 from waypost.db.schema import domains
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import Kind, Problem
@@ -40,7 +42,12 @@ class NewFile(FileChange):
 def list_files(context: PageContext) -> Response:
     order: ops.Order = next((value for value in get_args(ops.Order) if value == context.query("order")), "date")
     page_request, q = context.page_request(), context.query("q")
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=q, order=order))
+
+    def work(tx: Connection) -> Page[ops.Details]:
+        parsed = context.search_words(tx, q)
+        return ops.search(tx, context.account, page_request, words=parsed, order=order)
+
+    page = context.read_after_ingest(work)
     return context.render_list("files/list.html", page, q=q, order=order, **_helpers(context))
 
 
@@ -73,6 +80,7 @@ async def upload_files(context: PageContext, parts: MultipartReader) -> Response
             raise
         form.errors.setdefault(problem.field if problem.field in NewFile.model_fields else "", problem.message)
     if not uploaded and not form.errors:
+        form = Form(forms.apply_shape(fields, SHAPE))
         form.errors["file"] = "Select at least one file."
     return await anyio.to_thread.run_sync(_upload_response, context, form, uploaded, filename)
 
@@ -82,7 +90,7 @@ def show_file(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
-@pages.post("/dashboard/files/{id:int}")
+@pages.post("/dashboard/files/{id:int}", resumable=True)
 def update_file(context: PageContext, id: int) -> Response:
     form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
     _update(context, id, form)
@@ -94,7 +102,7 @@ def update_file(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/files/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    return _confirmation(context, [id])
+    return _confirmation(context, [id], ())
 
 
 @pages.post("/dashboard/files/bulk")
@@ -102,7 +110,7 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
     if not ids:
         return context.redirect(_LIST, message="Select at least one file.", tone="bad")
-    return _confirmation(context, ids)
+    return trash.confirm(context, "file", partial(_confirmation, context))
 
 
 @pages.post("/dashboard/files/delete")
@@ -118,24 +126,38 @@ def show_statistics(context: PageContext, id: int) -> Response:
 
 
 # Errors that the upload form shows.
+_UPLOAD_LABELS = {
+    "expiry": gettext_noop("Expires"),
+    "maxdownloads": gettext_noop("Download limit"),
+    "password": gettext_noop("Password for visitors"),
+    "custom": gettext_noop("Alias"),
+    "domain": gettext_noop("Domain"),
+}
 _UPLOAD_ERRORS = frozenset({Kind.INVALID, Kind.TAKEN, Kind.TOO_LARGE, Kind.STORAGE_FULL, Kind.TOO_SLOW})
 
 
 def _upload_response(context: PageContext, form: Form, uploaded: Sequence[ops.File], filename: str) -> Response:
     """Return the result as a page, or as JSON for the script, which sends one file per request."""
-    error = next(iter(form.errors.items()), None)
     if "application/json" in context.request.headers.get("accept", ""):
-        if error is not None:
-            return JSONResponse({"field": error[0], "message": error[1]}, 400)
+        if form.errors:
+            return JSONResponse(_upload_errors(form), 400)
         files = [{"id": file.id, "name": file.name, "url": file_url(file, context)} for file in uploaded]
         return JSONResponse({"files": files})
-    if error is not None:
+    if form.errors:
         return _new_page(context, form, uploaded=uploaded, failed=filename, status=400)
     if len(uploaded) == 1:
         file = uploaded[0]
         return context.redirect(f"{_LIST}/{file.id}", message="Your file is ready.", copy_text=file_url(file, context))
     message = ngettext("The file was uploaded.", "%(count)s files were uploaded.", len(uploaded))
     return context.redirect(_LIST, message=message)
+
+
+def _upload_errors(form: Form) -> dict[str, Any]:
+    """Return the names of the fields with errors, and all errors as one text with the labels of the form."""
+    fields = [name for name in _UPLOAD_LABELS if name in form.errors]
+    messages = [form.describe(name, gettext(_UPLOAD_LABELS[name])) for name in fields]
+    others = [gettext(message) for name, message in form.errors.items() if name not in fields]
+    return {"fields": fields, "message": " ".join([*others, *messages])}
 
 
 def _update(context: PageContext, id: int, form: Form) -> None:
@@ -166,7 +188,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
 def _new_page(
     context: PageContext, form: Form, *, uploaded: Sequence[ops.File] = (), failed: str = "", status: int = 200
 ) -> Response:
-    query = select(domains.c.host).where(domains.c.account == context.account).order_by(domains.c.id.desc()).limit(500)
+    query = select(domains.c.host).where(domains.c.account == context.account).order_by(domains.c.id.desc()).limit(1000)
 
     def work(tx: Connection) -> tuple[ops.UploadQuota, Sequence[str]]:
         return ops.upload_quota(tx, context.account), tx.execute(query).scalars().all()
@@ -179,7 +201,6 @@ def _new_page(
         quota=quota,
         is_limited=quota.upload_limit < UNLIMITED,
         hosts=[(host, host) for host in hosts],
-        own_host=context.settings.own_host,
         uploaded=uploaded,
         failed=failed,
     )
@@ -191,9 +212,9 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
     return context.render("files/edit.html", status=status, form=form, file=file, qr_code=qr_code, **_helpers(context))
 
 
-def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
+def _confirmation(context: PageContext, ids: Sequence[int], vanished: Sequence[int]) -> Response:
     files = context.read(lambda tx: [ops.get_owned(tx, context.account, file) for file in ids])
-    return context.render("files/delete.html", files=files, **_helpers(context))
+    return context.render("files/delete.html", files=files, vanished=vanished, **_helpers(context))
 
 
 def _helpers(context: PageContext) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Visits to files: a page for browsers, the bytes for programs, the password form and the preview."""
 
+from datetime import UTC
 from typing import Any
 
 from starlette.requests import Request
@@ -11,12 +12,14 @@ from waypost.files import download_grants, file_server, visitor_tokens
 from waypost.files.file_server import set_cookie
 from waypost.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.http import media_types
+from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
+from waypost.visits.domain_view import DomainView
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import NO_STORE, PAGE_HEADERS, redirect, wants_html
+from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_html
 from waypost.visits.services import Services
 
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
@@ -25,7 +28,7 @@ _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
 async def visit_file(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
     """Return the file's page, its bytes, a password form or an error (decisions 21, 22)."""
     now = clock.now()
-    if _is_expired(file, now):
+    if is_expired(file, now):
         return _expired(request, services, visit, file)
     signer = await services.signer.get()
     is_unlocked = await _is_unlocked(request, services, visit, file, signer)
@@ -44,12 +47,12 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
 async def preview_file(request: Request, services: Services, file: FileView) -> Response:
     """Describe the file without a visit (decision 50)."""
     left = await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
-    if _is_expired(file, clock.now()) or left == 0:
+    if is_expired(file, clock.now()) or left == 0:
         return services.pages.refuse(request, "gone", kind="file")
     if file.password is not None:
         return services.pages.refuse(request, "missing")
     if wants_html(request):
-        return await _page(request, services, file, left)
+        return file_page(request, services.pages, file=file, settings=services.settings, left=left)
     details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
     return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
 
@@ -92,13 +95,19 @@ async def _visit_page(request: Request, services: Services, visit: VisitRequest,
         return _expired(request, services, visit, file)
     if not visit.is_click:
         _log_visit(services, visit, file)
-    return await _page(request, services, file, left)
+    return file_page(request, services.pages, file=file, settings=services.settings, left=left)
 
 
-async def _page(request: Request, services: Services, file: FileView, left: int | None) -> Response:
-    """Return the page. Its OpenGraph tags describe the file to chats that show a preview of a pasted link."""
-    scheme = await services.visits.scheme(file.host)
-    url = short_url(services.settings.base, file.host, scheme, file.alias)
+def file_page(
+    request: Request, pages: PageRenderer, *, file: FileView, settings: Settings, left: int | None = None
+) -> Response:
+    """Return the page. Its OpenGraph tags describe the file to chats that show a preview of a pasted link.
+
+    `left`: number of downloads, for a file with a limit.
+    """
+    domain: DomainView | None = request.scope.get(DOMAIN_KEY)
+    scheme = (domain.scheme or None) if domain else None
+    url = short_url(settings.base, file.host, scheme, file.alias)
     is_public_picture = _has_preview(file) and file.password is None
     context: dict[str, Any] = {
         "title": file.name,
@@ -106,21 +115,22 @@ async def _page(request: Request, services: Services, file: FileView, left: int 
         "facts": {
             "size": media_types.format_size(file.size),
             "kind": media_types.describe(file.mime),
-            "until": "" if file.expiry is None else f"{clock.text(file.expiry)[:16]} UTC",
+            "until": None if file.expiry is None else clock.local(file.expiry, UTC),
             "left": left,
             "sha256": file.sha256.hex(),
         },
         "url": url,
         "picture": f"{url}?preview=1" if is_public_picture else "",
         "preview": f"{alias_path(file.alias)}?preview=1" if _has_preview(file) else "",
-        "report": report_url(services.settings.base, file.host, scheme, file.alias),
+        "report": report_url(settings.base, file.host, scheme, file.alias),
     }
-    page = services.pages.page("file.html", request=request, **context)
+    page = pages.page("file.html", request=request, **context)
     page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace("data:", "'self' data:")
     return page
 
 
-def _is_expired(file: FileView, now: int) -> bool:
+def is_expired(file: FileView, now: int) -> bool:
+    """Return whether the file has expired or its content was removed."""
     return file.purged is not None or (file.expiry is not None and file.expiry < now)
 
 

@@ -6,6 +6,8 @@ import secrets
 
 from waypost.signing import Signer
 
+FIELD = "token"
+"""The field of a form that contains the token."""
 _TOKEN_BYTES = 24
 _PURPOSE = "CSRF token"
 

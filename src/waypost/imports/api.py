@@ -1,5 +1,6 @@
 """`/import` and `/import/…`: move links from another service (decision 108)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -10,13 +11,12 @@ from sqlalchemy import Connection
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.responses import MessageResponse
-from waypost.errors import invalid, not_found
+from waypost.errors import invalid
 from waypost.files import ops as files
 from waypost.imports import plan_report, plans, runner, undo
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import ImportAnswer, ImportDetails, ImportRow, NewImport, UndoAnswer
 from waypost.imports.sources import registry
-from waypost.storage.store import ObjectNotFound
 
 router = APIRouter(tags=["Imports"])
 _CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
@@ -51,38 +51,35 @@ def export_import_rows(context: Context) -> StreamingResponse:
 @router.post("/import/add")
 def create_import(context: Context, new: NewImport) -> ImportAnswer:
     """Read a source and plan its import, in the background. Nothing is imported yet. The plan replaces the last one."""
-    _start(context, new)
-    return _changed(context)
+    return _start(context, new)
 
 
 @router.post("/import/apply")
 def apply_import(context: Context) -> ImportAnswer:
     """Import the planned links, in the background, or resume an import that was interrupted."""
-    runner.start_applying(context)
-    return _changed(context)
+    return runner.start_applying(context, _responding(context))
 
 
 @router.get("/import/undo")
 def preview_import_undo(context: Context) -> UndoAnswer:
     """Preview the effect of undo: the number of links, and their clicks since the import."""
+    context.wait_for_ingest()
     return UndoAnswer.of(undo.preview(context.database, context.account))
 
 
 @router.post("/import/undo")
 def undo_import(context: Context) -> ImportAnswer:
     """Undo the last import, in the background: its links are deleted or changed back, unless one was edited."""
-    runner.start_undoing(context)
-    return _changed(context)
+    return runner.start_undoing(context, _responding(context))
 
 
 @router.delete("/import/delete")
 def delete_import(context: Context) -> MessageResponse:
     """Delete the plan of the last import. Its links stay, and undo is no longer possible."""
-    runner.remove(context)
-    return context.change(lambda _: None, lambda _: MessageResponse(message="The plan was deleted."))
+    return runner.remove(context, lambda _: MessageResponse(message="The plan was deleted."))
 
 
-def _start(context: RequestContext, new: NewImport) -> None:
+def _start(context: RequestContext, new: NewImport) -> ImportAnswer:
     """Start to read the source. Raises INVALID, NOT_FOUND, and as `runner.start_reading`."""
     if (new.service is None) == (new.file is None):
         raise invalid("service", "service: name the service whose API is read, or give the id of a file.")
@@ -90,19 +87,14 @@ def _start(context: RequestContext, new: NewImport) -> None:
     if new.service is not None:
         hosts = registry.trusted_hosts(context.settings)
         options = registry.ServiceOptions(new.url or "", zone, new.history is not False, hosts)
-        runner.read_service(context, new.service, new.token or "", options, new.options)
-        return
+        return runner.read_service(context, new.service, new.token or "", options, new.options, _responding(context))
     file = context.read(lambda tx: files.get_owned(tx, context.account, new.file or 0))
-    try:
-        _, chunks = context.store.load(file.object)
-    except ObjectNotFound:
-        raise not_found("file") from None
-    runner.read_stored_file(context, chunks, new.columns or {}, zone, new.options)
+    return runner.read_stored_file(context, file.object, new.columns or {}, zone, new.options, _responding(context))
 
 
-def _changed(context: RequestContext) -> ImportAnswer:
-    """Return the import after a change, and store this response for the idempotency key."""
-    return context.change(lambda tx: _answer(tx, context), lambda answer: answer)
+def _responding(context: RequestContext) -> Callable[[Connection], ImportAnswer]:
+    """Return the function that makes the response in the transaction of a change: the import after it."""
+    return lambda tx: _answer(tx, context)
 
 
 def _answer(tx: Connection, context: RequestContext) -> ImportAnswer:

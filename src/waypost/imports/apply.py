@@ -45,28 +45,28 @@ def require_state(plan: plans.Plan) -> None:
 
 
 def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, size: int) -> bool:
-    """Apply the next `size` rows, in the order of their creation. Return whether there were any.
+    """Apply the next `size` rows, in the order of their rank. Return whether there were any.
 
     The plan is locked, so a second process continues after the batch of the first.
     """
     is_plan = (_plan.id == plan, _plan.account == account)
     columns = (
-        *(_plan.stage_position, _plan.created_position, _plan.row_position),
+        *(_plan.stage_position, _plan.rank_position, _plan.row_position),
         *(_plan.id, _plan.source, _plan.added),
     )
     position = tx.execute(select(*columns).where(*is_plan).with_for_update()).first()
     if position is None:
         raise plans.replaced()
-    is_next = tuple_(_row.stage, _row.created, _row.id) > tuple_(*position[:3])
+    is_next = tuple_(_row.stage, _row.rank, _row.id) > tuple_(*position[:3])
     of_plan = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
-    query = select(import_rows).where(*of_plan, is_next).order_by(_row.stage, _row.created, _row.id)
+    query = select(import_rows).where(*of_plan, is_next).order_by(_row.stage, _row.rank, _row.id)
     rows = tx.execute(query.limit(size)).all()
     if not rows:
         return False
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
         added = _apply(tx, account, position, rows, settings)
-    names = ("stage_position", "created_position", "row_position")
-    values = dict(zip(names, (rows[-1].stage, rows[-1].created, rows[-1].id), strict=True))
+    names = ("stage_position", "rank_position", "row_position")
+    values = dict(zip(names, (rows[-1].stage, rows[-1].rank, rows[-1].id), strict=True))
     plans.set_state(tx, account, plan, "applying", added=added, **values)
     return True
 

@@ -1,9 +1,10 @@
 """Application of the rows of links: few statements for a batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, select, update
+from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, select, update
 
 from waypost import clock
 from waypost.db import change_log, crud
@@ -25,8 +26,6 @@ _row = import_rows.c
 _TAKEN = "The alias has been taken since the plan was made."
 _NO_DOMAIN = "The domain has been removed or changed since the plan was made."
 _NO_LINK = "The link has been deleted since the plan was made."
-_KEPT = ("password", "status")
-"""Columns of a link that was imported before, which a new import does not change."""
 _SET_ITEM = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner"))
 Added = dict[str, list[int]]
 """The ids of the channels and campaigns that the plan has created, by table."""
@@ -39,11 +38,14 @@ Applied = tuple[Row[Any], int]
 def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], added: Added) -> list[Applied]:
     """Create and change the links of the rows; return them. New channels and campaigns are noted in `added`."""
     created = _create(tx, account, [row for row in rows if row.fate == "create"])
-    changed = _change(tx, account, [row for row in rows if row.fate == "changed"])
-    applied = [*created, *changed]
+    changes = _change(tx, account, [row for row in rows if row.fate == "changed"])
+    applied = [*created, *((change.row, change.row.item) for change in changes)]
     _set_origins(tx, account, source, applied)
-    _set_channels(tx, account, applied, added)
-    _set_campaigns(tx, account, applied, added)
+    channel_ids = _ids_of_tags(tx, account, applied, added)
+    _note_new_channels(tx, account, changes, channel_ids)
+    _set_channels(tx, account, applied, channel_ids)
+    campaign_ids = _set_campaigns(tx, account, applied, added)
+    _note_changes(tx, account, changes, campaign_ids)
     return applied
 
 
@@ -84,7 +86,7 @@ def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[
 def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
     clicks = row.fields["clicks"]
     return {
-        **_DEFAULTS,
+        **DEFAULTS,
         **columns_of(row, row.alias),
         "account": account,
         "created": row.created,
@@ -101,8 +103,10 @@ _RULES = (
     *("expiryurl", "type", "metatitle", "metadescription", "metaimage"),
     *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
 )
-_DEFAULTS = {name: getattr(links.c[name].default, "arg", None) for name in _RULES}
+DEFAULTS = {name: getattr(links.c[name].default, "arg", None) for name in (*_RULES, "splash", "overlay")}
 """The columns that not every row has: all rows of a statement have the same columns."""
+REFERENCES = {"splash": None, "overlay": None}
+"""The columns of items that a link shows. Those of an archive are set after the link was created."""
 
 
 def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
@@ -112,8 +116,18 @@ def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
     return {**values, "search": search_text({**values, "alias": alias})}
 
 
-def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Applied]:
-    """Update the links that the rows change, and note their old values for undo."""
+@dataclass
+class _Change:
+    """A changed link: its columns before and after. `channels` are those that it was added to."""
+
+    row: Row[Any]
+    before: dict[str, Any]
+    after: dict[str, Any]
+    channels: list[int] = field(default_factory=list)
+
+
+def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Change]:
+    """Update the links that the rows change."""
     if not rows:
         return []
     query = select(links, import_origins.c.id.label("origin"))
@@ -121,19 +135,54 @@ def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Appl
     query = query.where(links.c.id.in_([row.item for row in rows]), links.c.account == account).order_by(links.c.id)
     existing = {link["id"]: link for link in tx.execute(query.with_for_update(of=links)).mappings()}
     _refuse(tx, (row for row in rows if row.item not in existing), _NO_LINK)
-    changed = [row for row in rows if row.item in existing]
-    for row in changed:
-        link = existing[row.item]
-        is_imported = link["origin"] is not None
-        values = columns_of(row, link["alias"])
-        values = {name: value for name, value in values.items() if not (is_imported and name in _KEPT)}
+    changes = []
+    for row in rows:
+        if (link := existing.get(row.item)) is None:
+            continue
+        values = _changed_columns(row, link)
         crud.change(tx, links, account, row.item, values)
-        before = {name: link[name] for name in values}
-        fields = {**row.fields, "before": before, "after": values}
-        tx.execute(_SET_ITEM.values(fields=bindparam("fields")), {"row_id": row.id, "owner": account, "fields": fields})
+        names = {*values, *(("campaign",) if row.fields["campaign"] else ())}
+        changes.append(_Change(row, {name: link[name] for name in names}, values))
         change_log.record(tx, link["host"], link["alias"])
         dead_links.reset_if_moved(tx, account, row.item, old=link["url"], new=row.url)
-    return [(row, row.item) for row in changed]
+    return changes
+
+
+def _changed_columns(row: Row[Any], link: RowMapping) -> dict[str, Any]:
+    """Return the new columns of a link. One that was imported before keeps its password, and is never opened.
+
+    A link that is replaced loses its own rules.
+    """
+    values = columns_of(row, link["alias"])
+    if link["origin"] is None:
+        return {**DEFAULTS, **REFERENCES, **values}
+    if link["password"] or not values["password"]:
+        del values["password"]
+    if values["status"] != "disabled" or link["password"]:
+        del values["status"]
+    return values
+
+
+def _note_new_channels(tx: Connection, account: int, changes: Sequence[_Change], ids: Mapping[str, int]) -> None:
+    """Note the channels to which the changed links will be added, for undo."""
+    c = channel_items.c
+    is_changed = (c.account == account, c.link.in_([change.row.item for change in changes]))
+    members = {(row.link, row.channel) for row in tx.execute(select(c.link, c.channel).where(*is_changed))}
+    for change in changes:
+        new = {ids[tag] for tag in change.row.fields["tags"]}
+        change.channels = sorted(channel for channel in new if (change.row.item, channel) not in members)
+
+
+def _note_changes(tx: Connection, account: int, changes: Sequence[_Change], campaign_ids: Mapping[str, int]) -> None:
+    """Store the old and new values in the rows, for undo."""
+    values = []
+    for change in changes:
+        folder = change.row.fields["campaign"]
+        after = change.after | ({"campaign": campaign_ids[folder]} if folder else {})
+        fields = {**change.row.fields, "before": change.before, "after": after, "channels": change.channels}
+        values.append({"row_id": change.row.id, "owner": account, "fields": fields})
+    if values:
+        tx.execute(_SET_ITEM.values(fields=bindparam("fields")), values)
 
 
 def _refuse(tx: Connection, rows: Iterable[Row[Any]], reason: str) -> None:
@@ -155,11 +204,15 @@ def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[Ap
         tx.execute(statement.on_conflict_do_update(index_elements=key, set_=excluded), values)
 
 
-def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> None:
-    """Add the links to the channels of their tags. New channels are created."""
+def _ids_of_tags(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> dict[str, int]:
+    """Return the channels of the tags by name. New channels are created."""
     colors = {tag: color for row, _ in applied for tag, color in row.fields["colors"].items()}
     names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.fields["tags"]}
-    ids = _ids(tx, channels, account, names, added)
+    return _ids(tx, channels, account, names, added)
+
+
+def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], ids: Mapping[str, int]) -> None:
+    """Add the links to the channels of their tags."""
     now = clock.now()
     values = [
         {"account": account, "channel": ids[tag], "link": link, "assigned": now}
@@ -170,14 +223,15 @@ def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], adde
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), values)
 
 
-def _set_campaigns(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> None:
-    """Move the links to the campaigns of their folders. New campaigns are created."""
+def _set_campaigns(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> dict[str, int]:
+    """Move the links to the campaigns of their folders; return these by name. New campaigns are created."""
     members = [(row.fields["campaign"], link) for row, link in applied if row.fields["campaign"]]
     ids = _ids(tx, campaigns, account, {name: {} for name, _ in members}, added)
     is_link = (links.c.id == bindparam("link_id"), links.c.account == bindparam("owner"))
     statement = update(links).where(*is_link).values(campaign=bindparam("campaign"))
     if members:
         tx.execute(statement, [{"link_id": link, "owner": account, "campaign": ids[name]} for name, link in members])
+    return ids
 
 
 def _ids(

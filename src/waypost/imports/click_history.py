@@ -29,6 +29,7 @@ from waypost.imports import plans
 from waypost.imports.pace import Pace
 from waypost.imports.record import Clicks
 
+_MAX_CLICKS = 10**12  # of a link, so that the sums of millions of links fit into 64 bits
 _ENTRIES = 1000  # of a row, so that a transaction is short
 _ROWS_PER_BATCH, _MAX_ROWS_PER_BATCH = 10, 1000
 _ROWS_PER_INSERT = 200
@@ -52,10 +53,11 @@ class Sink:
         clicks = visits = 0
         entries: Counter[tuple[int, VisitAttributes]] = Counter()
         for item in history:
-            clicks += item.clicks
+            count = min(item.clicks, _MAX_CLICKS - clicks)
+            clicks += count
             visits += item.visits
-            if item.clicks:
-                entries[item.second // QUARTER * QUARTER, item.attributes] += item.clicks
+            if count:
+                entries[item.second // QUARTER * QUARTER, item.attributes] += count
             if len(entries) == _ENTRIES:
                 self._add_row(line, entries)
         self._add_row(line, entries)

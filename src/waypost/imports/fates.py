@@ -13,7 +13,7 @@ from waypost.imports import known_names
 from waypost.imports.archives.kinds import FOUNDATIONS, KINDS
 from waypost.imports.known_names import Known
 from waypost.imports.plans import Conflicts, Fate
-from waypost.imports.record import Record
+from waypost.imports.record import Record, is_renamed
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN, is_in_trash
 
@@ -43,6 +43,11 @@ class Candidate:
         """The host and the alias."""
         return self.host, self.alias
 
+    @property
+    def sharing(self) -> list[str]:
+        """The source ids of the rows that share their clicks."""
+        return [_storable(text) for text in self.record.sharing]
+
 
 def find_fate(
     tx: Connection, candidate: Candidate, known: Known, *, plan: int, conflicts: Conflicts
@@ -57,7 +62,7 @@ def find_fate(
     while not candidate.record.alias and known.is_taken(candidate.name):
         candidate.alias = alias_rules.generate(7)  # one of 8 billion
     if not known.is_taken(candidate.name):
-        return "create", "" if candidate.record.alias else "Without an alias: it gets a random one.", None
+        return "create", _reason_of_new(candidate, known), None
     return _found_by_alias(candidate, known) or _fate_of_conflict(tx, candidate, known, plan, conflicts)
 
 
@@ -67,11 +72,18 @@ def _found_by_source(candidate: Candidate, known: Known) -> tuple[Fate, str, int
         return "there", "You have one like it.", candidate.existing
     if (line := known.source_lines.get(candidate.source_id)) is not None:
         return "there", f"Line {line} has the same link.", None
-    if (origin := known.origins.get(candidate.source_id)) is None:
+    origin, digest = known.origins.get(candidate.source_id), candidate.record.digest()
+    if origin is None or is_renamed(origin.digest, digest):
         return None
-    if origin.digest == candidate.record.digest():
+    if origin.digest == digest:
         return "there", "Imported before.", origin.link
     return "changed", "Changed in the source since the last import.", origin.link
+
+
+def _reason_of_new(candidate: Candidate, known: Known) -> str:
+    if not candidate.record.alias:
+        return "Without an alias: it gets a random one."
+    return "Renamed in the source: the link of the old name stays." if candidate.source_id in known.origins else ""
 
 
 def _found_by_alias(candidate: Candidate, known: Known) -> tuple[Fate, str, int | None] | None:
@@ -110,7 +122,12 @@ def _fate_of_conflict(
 
 def source_id(record: Record) -> str:
     """Return the name of a row in its source. Without an id it is the address, without an alias the destination."""
-    text = record.source_id or (f"{record.host.lower()}/{record.alias}" if record.alias else f"url:{record.url}")
+    return _storable(
+        record.source_id or (f"{record.host.lower()}/{record.alias}" if record.alias else f"url:{record.url}")
+    )
+
+
+def _storable(text: str) -> str:
     if len(text) <= _MAX_SOURCE_ID and not _UNSTORABLE.search(text):
         return text
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

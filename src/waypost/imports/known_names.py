@@ -22,6 +22,9 @@ class _Candidate(Protocol):
     @property
     def name(self) -> Name: ...
 
+    @property
+    def sharing(self) -> Sequence[str]: ...
+
 
 @dataclass(frozen=True)
 class Known:
@@ -59,8 +62,10 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
         holders |= _holders(tx, host, names)
         lines |= _lines(tx, plan, host, names)
     ids = {candidate.source_id for candidate in valid}
+    shared = {source_id for candidate in valid for source_id in candidate.sharing}
     c = import_origins.c
-    origin = select(c.source_id, c.link, c.digest).where(c.account == account, c.source == source, c.source_id.in_(ids))
+    is_origin = (c.account == account, c.source == source, c.source_id.in_(ids | shared))
+    origin = select(c.source_id, c.link, c.digest).where(*is_origin)
     is_known = (_row.plan == plan, _row.source_id.in_(ids), _row.fate != "impossible")
     seen = select(_row.source_id, _row.line).where(*is_known)
     return Known(

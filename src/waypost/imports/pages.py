@@ -15,11 +15,12 @@ from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
-from waypost.errors import Kind, Problem
+from waypost.errors import Kind, Problem, invalid
 from waypost.http.multipart import MultipartReader, Part
 from waypost.imports import plan_report, plans, runner, undo
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import NewImport, hosts_of_lines
+from waypost.imports.sources.csv_columns import FIELDS
 from waypost.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
 
 pages = Router()
@@ -44,10 +45,11 @@ _FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "ca
 
 
 class ImportForm(NewImport):
-    """The fields of the form. The token of the service is not called `token`, which is that of the form."""
+    """The fields of the form: `key` is the token of the service, `columnnames` and `mapping` are lines of pairs."""
 
     key: Annotated[Paragraph, AfterValidator(str.strip)] | None = None
     mapping: Annotated[dict[str, str], BeforeValidator(hosts_of_lines)] | None = None
+    columnnames: Paragraph | None = None
 
 
 @pages.get("/dashboard/import")
@@ -99,11 +101,12 @@ def export_rows(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/apply")
 def apply_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_applying(context), "The import has started.")
+    return _changed(context, lambda: runner.start_applying(context, _no_response), "The import has started.")
 
 
 @pages.get("/dashboard/import/undo")
 def confirm_undo(context: PageContext) -> Response:
+    context.wait_for_ingest()
     preview = undo.preview(context.database, context.account)
     plan = context.read(lambda tx: plans.current(tx, context.account))
     return context.render("imports/undo.html", preview=preview, plan=plan)
@@ -111,12 +114,12 @@ def confirm_undo(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/undo")
 def undo_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_undoing(context), "The import is being undone.")
+    return _changed(context, lambda: runner.start_undoing(context, _no_response), "The import is being undone.")
 
 
 @pages.post("/dashboard/import/delete")
 def delete_plan(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.remove(context), "The plan was deleted.")
+    return _changed(context, lambda: runner.remove(context, _no_response), "The plan was deleted.")
 
 
 async def _receive(part: Part, file: IO[bytes], seconds: float) -> None:
@@ -145,12 +148,22 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: IO[bytes] |
     if new.service is not None:
         hosts = trusted_hosts(context.settings)
         service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
-        runner.read_service(context, new.service, new.key or "", service_options, options)
+        runner.read_service(context, new.service, new.key or "", service_options, options, _no_response)
     elif file is not None:
-        runner.read_file(context, file, {}, zone, options)
+        runner.read_file(context, file, _columns(new.columnnames or ""), zone, options, _no_response)
     else:
         raise Problem(Kind.INVALID, "Choose a file, or a service.", field="file")
     return context.redirect(_PATH, message="The source is being read. Nothing is imported yet.")
+
+
+def _columns(text: str) -> dict[str, str]:
+    """Return the columns by field, from lines such as `url=Target`. Raises INVALID."""
+    pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
+    columns = {field.strip(): column.strip() for field, _, column in pairs}
+    if not all(field in FIELDS and column for field, column in columns.items()):
+        message = f"Write a line such as url=Target for each column. The fields are {', '.join(FIELDS)}."
+        raise invalid("columnnames", message)
+    return columns
 
 
 def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem, file: IO[bytes] | None) -> Response:
@@ -176,9 +189,15 @@ def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Respon
         form=form,
         status=status,
         services=LABELS,
+        fields=", ".join(FIELDS),
         self_hosted=SELF_HOSTED,
         has_plan=plan is not None,
+        can_undo=plan is not None and plan.state == "applied",
     )
+
+
+def _no_response(_tx: object) -> None:
+    """Pages have no idempotency keys: nothing is stored."""
 
 
 def _changed(context: PageContext, change: Callable[[], object], message: str) -> Response:

@@ -30,8 +30,7 @@ def lines(plan: Plan, summary: Summary) -> Iterator[str]:
     texts = {**FATES, **_APPLIED} if plan.state == "applied" else FATES
     for fate, text in texts.items():
         yield f"{summary.counts.get(fate, 0):,} rows {text}."
-    kept = summary.counts.get("create", 0) + summary.counts.get("changed", 0)
-    yield f"{summary.losing:,} of {kept:,} links lose something."
+    yield f"{summary.losing:,} of {summary.kept:,} links lose something."
     if plan.ignored:
         yield f"Not imported: {', '.join(plan.ignored)}."
 

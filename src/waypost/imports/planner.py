@@ -12,9 +12,9 @@ from waypost import clock, credentials
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.imports import click_history, fates, item_fields, known_names, plans
+from waypost.imports import click_history, fates, item_fields, known_names, plan_removal, plans
 from waypost.imports.archives import parts
-from waypost.imports.archives.kinds import FOUNDATIONS, equal_item
+from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, equal_item
 from waypost.imports.archives.source import ArchiveSource
 from waypost.imports.fates import Candidate, find_fate
 from waypost.imports.known_names import Known
@@ -41,7 +41,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """Choices before an import: `hosts` maps hosts of the source to hosts of this service."""
+    """Choices before an import: `hosts` maps hosts of the source to hosts of this service.
+
+    The host "" of the source is that of links without one, the host "" here is the service's own.
+    """
 
     conflicts: Conflicts = "skip"
     folders: Folders = "campaign"
@@ -50,11 +53,11 @@ class Options:
 
 def make(database: Database, settings: Settings, account: int, source: Source, options: Options) -> int:
     """Replace the plan of the account; return its id. Raises as `read`."""
-    plan = plans.start(database, account, source.name, conflicts=options.conflicts)
+    plan = plan_removal.start(database, account, source.name, conflicts=options.conflicts)
     try:
         read(database, settings, account, plan, source, options)
     except Problem:
-        plans.remove(database, account, plan)
+        plan_removal.remove(database, account, plan)
         raise
     return plan
 
@@ -74,7 +77,7 @@ def read(
     Raises IMPORT_STATE if another plan replaces this one.
     """
     limit = database.read(lambda tx: creation.item_limit(tx, account))
-    planner = _Planner(settings, account, plan, source.name, options, limit)
+    planner = _Planner(settings, account, plan, source, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)
     with plans.busy(database, account, plan):
@@ -105,10 +108,11 @@ class _Planner:
     """The state of a planning."""
 
     def __init__(
-        self, settings: Settings, account: int, plan: int, source: str, options: Options, limit: int | None
+        self, settings: Settings, account: int, plan: int, source: Source, options: Options, limit: int | None
     ) -> None:
         self._limit = limit
-        self._settings, self._account, self._plan, self._source = settings, account, plan, source
+        self._settings, self._account, self._plan, self._source = settings, account, plan, source.name
+        self._is_in_order = isinstance(source, ArchiveSource)
         self._conflicts, self._folders = options.conflicts, options.folders
         self._hosts = {name.lower(): target for name, target in options.hosts.items()}
         self._now = clock.now()
@@ -136,7 +140,7 @@ class _Planner:
         if record.kind in FOUNDATIONS:
             return self._foundation(tx, candidate)
         try:
-            candidate.host = self._host(tx, record.host)
+            candidate.host = self._host(tx, record)
             alias = alias_rules.check(record.alias, host=candidate.host, field="alias") if record.alias else ""
             alias = alias or alias_rules.generate()
             candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
@@ -164,13 +168,20 @@ class _Planner:
                 raise invalid("domain", "Another account has this domain.")
             known = {**candidate.columns, "host": record.host}
             candidate.existing = equal_item(tx, self._account, record.kind, known)
+            check = KINDS[record.kind].check
+            if check is not None and candidate.existing is None:
+                check(tx, self._account, self._settings, candidate.columns)
         except Problem as problem:
             candidate.problem = candidate.problem or problem.message
         if record.kind == "domain" and not candidate.problem:
             self._new_hosts.add(record.host)
         return candidate
 
-    def _host(self, tx: Connection, name: str) -> str:
+    def _host(self, tx: Connection, record: Record) -> str:
+        """Return the host here. Items of the own host stay there, such as bio pages; only links can move."""
+        name = record.host
+        if not name and record.kind != "link":
+            return OWN
         target = self._hosts.get(name.lower(), name)
         if target in self._new_hosts:
             return target
@@ -202,7 +213,10 @@ class _Planner:
     def _row(self, tx: Connection, candidate: Candidate, known: Known) -> dict[str, Any]:
         record, original = candidate.record, candidate.alias
         fate, reason, item = find_fate(tx, candidate, known, plan=self._plan, conflicts=self._conflicts)
+        if not known.origins.keys().isdisjoint(candidate.sharing):
+            record.history = ()  # a link that was imported before has these clicks
         known.add(candidate, takes_alias=fate == "create" and record.kind not in FOUNDATIONS)
+        created = self._now if record.created is None else record.created
         alias = record.alias if fate == "impossible" else candidate.alias if fate == "create" else original
         return {
             "account": self._account,
@@ -219,7 +233,8 @@ class _Planner:
             ),
             "alias": _storable(alias, alias_rules.MAX_LENGTH),
             "url": _storable(candidate.url or record.url or str(record.fields.get("name") or "")),
-            "created": self._now if record.created is None else record.created,
+            "created": created,
+            "rank": record.line if self._is_in_order else created,
             "digest": record.digest(),
             "item": item,
             "fields": self._fields(candidate),

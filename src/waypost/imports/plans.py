@@ -6,19 +6,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
+from sqlalchemy import Connection, case, func, insert, select, update
 
 from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
-from waypost.db.schema import import_clicks, import_parts, import_plans, import_rows, orphan_objects
+from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem, not_found
 
 Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]
 Folders = Literal["campaign", "channel", "ignore"]
 State = Literal["reading", "failed", "planned", "applying", "applied", "undoing", "undone"]
+UNDOABLE = ("applying", "applied", "undoing")
+"""States of a plan that can be undone, in part applied or in part undone as well."""
 BATCH, MAX_BATCH = 500, 4000
 FOUNDATIONS, LINKS, OTHERS = 0, 1, 2
 """Stages of the rows, in the order in which they are applied."""
@@ -55,6 +57,11 @@ class Summary:
     counts: Mapping[str, int]
     losing: int
 
+    @property
+    def kept(self) -> int:
+        """The rows that create or change an item, or did so."""
+        return self.counts.get("create", 0) + self.counts.get("changed", 0)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -74,15 +81,8 @@ _PLAN_COLUMNS = [import_plans.c[name] for name in Plan.__dataclass_fields__]
 _ROW_COLUMNS = [_row[name] for name in Row.__dataclass_fields__]
 
 
-def start(database: Database, account: int, source: str, *, conflicts: Conflicts) -> int:
-    """Replace the plan of the account by a new one; return its id.
-
-    Raises IMPORT_STATE while a process works on the old one.
-    """
-    for plan in database.read(lambda tx: tx.execute(_plans_of(account)).mappings().all()):
-        if Plan(**plan).is_busy:
-            raise _running()
-        remove(database, account, plan["id"])
+def add(tx: Connection, account: int, source: str, *, conflicts: Conflicts) -> int:
+    """Add a plan whose source is read; return its id. The caller has deleted the old one with `clear`."""
     values = {
         "account": account,
         "source": source,
@@ -91,8 +91,7 @@ def start(database: Database, account: int, source: str, *, conflicts: Conflicts
         "created": clock.now(),
         "busy_until": clock.now() + BUSY_SECONDS,
     }
-    statement = insert(import_plans).values(**values).returning(import_plans.c.id)
-    return int(database.write(lambda tx: tx.execute(statement).scalar_one()))
+    return int(tx.execute(insert(import_plans).values(**values).returning(import_plans.c.id)).scalar_one())
 
 
 @contextmanager
@@ -170,19 +169,24 @@ def acquire(tx: Connection, account: int, plan: int, state: State) -> None:
     is_busy = (c.busy_until > now) & (c.busy_until <= now + 2 * BUSY_SECONDS)
     statement = update(import_plans).where(c.id == plan, c.account == account, ~is_busy)
     if tx.execute(statement.values(state=state, error="", busy_until=now + BUSY_SECONDS)).rowcount == 0:
-        raise _running()
+        raise running()
 
 
-def _running() -> Problem:
+def running() -> Problem:
+    """Return the problem of an import on which a process works."""
     message = "An import of this account is running. Wait for its end, at most a minute if it was interrupted."
     return Problem(Kind.IMPORT_STATE, message)
 
 
 def find(tx: Connection, account: int) -> Plan | None:
     """Return the plan of the account, if it has one."""
-    query = _plans_of(account).order_by(import_plans.c.id.desc())
-    row = tx.execute(query.limit(1)).mappings().first()
-    return Plan(**row) if row is not None else None
+    return next(iter(all_of(tx, account)), None)
+
+
+def all_of(tx: Connection, account: int) -> Sequence[Plan]:
+    """Return the plan of the account, and those that a new one replaced at the same time, newest first."""
+    query = select(*_PLAN_COLUMNS).where(import_plans.c.account == account).order_by(import_plans.c.id.desc())
+    return [Plan(**row) for row in tx.execute(query).mappings()]
 
 
 def current(tx: Connection, account: int) -> Plan:
@@ -233,35 +237,3 @@ def page(tx: Connection, account: int, window: PageRequest, fate: Fate | None) -
     of_plan = (_row.plan == current(tx, account).id, _row.account == account)
     query = select(*_ROW_COLUMNS).where(*of_plan, *([_row.fate == fate] if fate else [])).order_by(_row.line)
     return crud.counted_page(tx, query, window, Row)
-
-
-def _plans_of(account: int) -> Select[Any]:
-    return select(*_PLAN_COLUMNS).where(import_plans.c.account == account)
-
-
-def remove(database: Database, account: int, plan: int) -> None:
-    """Delete a plan, and its rows in batches, so that no other writer waits long. Its staged files are released."""
-    _release_files(database, account, plan)
-    for table in (import_rows, import_clicks, import_parts):
-        oldest = select(table.c.id).where(table.c.plan == plan, table.c.account == account).limit(BATCH * 4)
-        statement = delete(table).where(table.c.id.in_(oldest), table.c.account == account)
-        while database.write(lambda tx, statement=statement: tx.execute(statement).rowcount):  # type: ignore[misc]
-            pass
-    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
-    database.write(lambda tx: tx.execute(delete(import_plans).where(*is_plan)))
-
-
-def _release_files(database: Database, account: int, plan: int) -> None:
-    """Let cleanup delete the bytes that the plan stored and of which it made no file."""
-    query = select(_row.line, _row.fields).where(_row.plan == plan, _row.account == account, _row.kind == "file")
-    last = 0
-    while True:
-        page = query.where(_row.line > last).order_by(_row.line).limit(BATCH)
-        rows = database.read(lambda tx, page=page: tx.execute(page).all())  # type: ignore[misc]
-        if not rows:
-            return
-        last = rows[-1].line
-        names = [row.fields["stored"]["object"] for row in rows if row.fields.get("stored")]
-        is_staged = (orphan_objects.c.object.in_(names), orphan_objects.c.deleting.is_(False))
-        statement = update(orphan_objects).where(*is_staged).values(due=clock.now())
-        database.write(lambda tx, statement=statement: tx.execute(statement))  # type: ignore[misc]

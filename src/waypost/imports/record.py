@@ -10,6 +10,7 @@ from waypost.clicks.ingest.aggregate import VisitAttributes
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
+_CONTENT_DIGITS, _ADDRESS_DIGITS = 48, 16
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
 
 
@@ -33,8 +34,9 @@ class Record:
     cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
     `colors` are those of tags, #rrggbb. `folder` is the name of a group of links. `fields` are further fields of POST
     /url/add, such as geotarget. `clicks` are all clicks in the source; `history` are those whose time is known, oldest
-    first. It is read only if the link is created. A bio page has the fields of POST /bio/add; `blocks` has the id in
-    the source, the clicks and the unique clicks of each block.
+    first. It is read only if the link is created. `sharing` are the source ids of all rows that share their history,
+    which is one iterator: the first row that is created reads it, if no row was imported before. A bio page has the
+    fields of POST /bio/add; `blocks` has the id in the source, the clicks and the unique clicks of each block.
 
     Only records of an archive have `totals`, which are columns of counters, `references`, which are ids in the source,
     and `stored`, the metadata of the bytes of a file.
@@ -59,6 +61,7 @@ class Record:
     colors: Mapping[str, str] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     history: Iterable[Clicks] = ()
+    sharing: tuple[str, ...] = ()
     blocks: list[tuple[int, int, int]] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=dict)
     references: dict[str, Any] = field(default_factory=dict)
@@ -78,12 +81,26 @@ class Record:
             del self.tags[_MAX_TAGS:]
 
     def digest(self) -> str:
-        """Return a hash of everything that the source says about the link, except the password and the clicks."""
+        """Return hashes of what the source says about the link, except the password and the clicks, and of its address.
+
+        See `is_renamed`.
+        """
         parts = [self.url, self.title, self.description, *self.tags, "", self.expiry, self.clicklimit, self.is_disabled]
-        parts += [self.folder, *map(str, sorted(self.fields.items()))]
-        return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()
+        parts += [bool(self.password), self.folder, *map(str, sorted(self.fields.items()))]
+        address = _hash([self.host.lower(), self.alias])[:_ADDRESS_DIGITS] if self.alias else ""
+        return _hash(parts)[:_CONTENT_DIGITS] + address
 
     def _cut(self, name: str, text: str, length: int) -> str:
         if len(text) > length:
             self.losses.append(f"{name} is cut to {length} characters")
         return text[:length]
+
+
+def is_renamed(old: str, new: str) -> bool:
+    """Return whether the link with these digests had another address in the source before."""
+    addresses = {digest[_CONTENT_DIGITS:] for digest in (old, new)}
+    return "" not in addresses and len(addresses) > 1
+
+
+def _hash(parts: Iterable[object]) -> str:
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()

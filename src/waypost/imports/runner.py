@@ -1,24 +1,31 @@
-"""Imports in the background, for the API and the dashboard. Only the thread has the token of the service."""
+"""Imports in the background, for the API and the dashboard. Only the thread has the token of the service.
+
+Each start changes the plan in one transaction, which also stores the response for an idempotency key; `respond` makes
+it. The thread starts after the commit, so a repeated request starts nothing twice.
+"""
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO
+from typing import IO, TypeVar
 from zoneinfo import ZoneInfo
 
 import structlog
+from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, not_found
-from waypost.imports import apply, planner, plans, undo
+from waypost.imports import apply, plan_removal, planner, plans, undo
 from waypost.imports.archives.staging import Staging
 from waypost.imports.planner import Options, Source
-from waypost.imports.plans import Plan
+from waypost.imports.plans import Plan, State
 from waypost.imports.sources import registry
 from waypost.imports.sources.registry import Service, ServiceOptions
+from waypost.storage.store import ObjectNotFound
 
 MAX_FILE_BYTES = 1 << 30
 _MOST_RUNNING = 8
@@ -27,6 +34,8 @@ _PREFIX = "import-"
 _running = threading.BoundedSemaphore(_MOST_RUNNING)
 _log = structlog.get_logger("imports")
 OpenSource = Callable[[], AbstractContextManager[Source]]
+R = TypeVar("R")
+Respond = Callable[[Connection], R]
 
 
 def new_file(folder: Path) -> IO[bytes]:
@@ -57,83 +66,135 @@ def too_large() -> Problem:
 
 
 def read_service(
-    context: RequestContext, service: Service, token: str, service_options: ServiceOptions, options: Options
-) -> None:
+    context: RequestContext,
+    service: Service,
+    token: str,
+    service_options: ServiceOptions,
+    options: Options,
+    respond: Respond[R],
+) -> R:
     """Start to read the API of a service. Raises INVALID on `url` or `token`, and as `start_reading`."""
     source = registry.of_service(service, token, service_options)
-    start_reading(context, source.name, lambda: nullcontext(source), options)
+    return start_reading(context, source.name, lambda: nullcontext(source), options, respond)
 
 
 def read_stored_file(
-    context: RequestContext, chunks: Iterable[bytes], columns: Mapping[str, str], zone: ZoneInfo, options: Options
-) -> None:
-    """Start to read a file of the storage. Raises as `start_reading`."""
+    context: RequestContext,
+    name: str,
+    columns: Mapping[str, str],
+    zone: ZoneInfo,
+    options: Options,
+    respond: Respond[R],
+) -> R:
+    """Start to read an object of the storage. Raises NOT_FOUND, and as `start_reading`."""
+    if context.store.size(name) is None:
+        raise not_found("file")
 
     @contextmanager
     def open_copy() -> Iterator[Source]:
+        try:
+            _, chunks = context.store.load(name)
+        except ObjectNotFound:
+            raise not_found("file") from None
         copy = copy_file(context.settings.data_dir, chunks)
         with _closing(copy, registry.of_file(Path(copy.name), columns, zone, _staging(context))) as source:
             yield source
 
-    start_reading(context, "file", open_copy, options)
+    return start_reading(context, "file", open_copy, options, respond)
 
 
 def read_file(
-    context: RequestContext, file: IO[bytes], columns: Mapping[str, str], zone: ZoneInfo, options: Options
-) -> None:
+    context: RequestContext,
+    file: IO[bytes],
+    columns: Mapping[str, str],
+    zone: ZoneInfo,
+    options: Options,
+    respond: Respond[R],
+) -> R:
     """Start to read a temporary file, which is deleted at the end. Raises as `start_reading`."""
     try:
-        start_reading(
+        return start_reading(
             context,
             "file",
             lambda: _closing(file, registry.of_file(Path(file.name), columns, zone, _staging(context))),
             options,
+            respond,
         )
     except BaseException:
         file.close()
         raise
 
 
-def start_reading(context: RequestContext, name: str, open_source: OpenSource, options: Options) -> int:
-    """Start to make a plan; return its id. `name` is that of the source.
+def start_reading(
+    context: RequestContext, name: str, open_source: OpenSource, options: Options, respond: Respond[R]
+) -> R:
+    """Start to make a plan; return the response. `name` is that of the source.
 
     Raises IMPORT_STATE while another import of the account runs, UNAVAILABLE while too many of others run.
     """
     context.write(lambda _: None)  # refuses read-only keys, and everything in maintenance
-    plan = plans.start(context.database, context.account, name, conflicts=options.conflicts)
 
-    def work() -> None:
+    def work(plan: int) -> None:
         with open_source() as source:
             check = context.resources.maintenance.require_off
             planner.read(context.database, context.settings, context.account, plan, source, options, check)
 
-    _start(context, plan, work)
-    return plan
+    with _thread_limit():
+        plan_removal.clear(context.database, context.account)
+        add = partial(plans.add, account=context.account, source=name, conflicts=options.conflicts)
+        return _start(context, add, work, respond)
 
 
-def start_applying(context: RequestContext) -> None:
-    """Start to apply the plan, or resume it. Raises as `apply.apply`, and UNAVAILABLE as `start_reading`."""
+def start_applying(context: RequestContext, respond: Respond[R]) -> R:
+    """Start to apply the plan, or resume it; return the response. Raises as `apply.apply` and `start_reading`."""
     plan = _plan(context)
     apply.require_state(plan)
-    context.write(lambda tx: plans.acquire(tx, context.account, plan.id, "applying"))
     check = context.resources.maintenance.require_off
-    _start(context, plan.id, lambda: apply.apply(context.database, context.account, context.settings, check))
+
+    def work(_plan: int) -> None:
+        apply.apply(context.database, context.account, context.settings, check)
+
+    with _thread_limit():
+        return _start(context, _acquiring(context, plan, "applying"), work, respond)
 
 
-def start_undoing(context: RequestContext) -> None:
-    """Start to undo the import, or resume it. Raises as `undo.undo`, and UNAVAILABLE as `start_reading`."""
+def start_undoing(context: RequestContext, respond: Respond[R]) -> R:
+    """Start to undo the import, or resume it; return the response. Raises as `undo.undo` and `start_reading`."""
     plan = _plan(context)
     undo.require_unedited(plan, undo.preview(context.database, context.account))
-    context.write(lambda tx: plans.acquire(tx, context.account, plan.id, "undoing"))
     check = context.resources.maintenance.require_off
-    _start(context, plan.id, lambda: undo.undo(context.database, context.account, check))
+
+    def work(_plan: int) -> None:
+        undo.undo(context.database, context.account, check)
+
+    with _thread_limit():
+        return _start(context, _acquiring(context, plan, "undoing"), work, respond)
 
 
-def remove(context: RequestContext) -> None:
-    """Delete the plan of the account. Its links stay. Raises NOT_FOUND, IMPORT_STATE while a process works on it."""
+def remove(context: RequestContext, respond: Respond[R]) -> R:
+    """Delete the plan of the account; return the response. Its links stay.
+
+    Raises NOT_FOUND, IMPORT_STATE while a process works on it.
+    """
     plan = _plan(context)
-    context.write(lambda tx: plans.acquire(tx, context.account, plan.id, plan.state))
-    plans.remove(context.database, context.account, plan.id)
+    context.write(_acquiring(context, plan, plan.state))
+    plan_removal.empty(context.database, context.account, plan.id)
+
+    def work(tx: Connection) -> R:
+        plan_removal.drop(tx, context.account, plan.id)
+        return respond(tx)
+
+    return context.change(work, lambda response: response)
+
+
+def _acquiring(context: RequestContext, plan: Plan, state: State) -> Callable[[Connection], int]:
+    """Return a change that begins work on the plan, and returns its id. It raises IMPORT_STATE as `plans.acquire`."""
+
+    def begin(tx: Connection) -> int:
+        plans.acquire(tx, context.account, plan.id, state)
+        return plan.id
+
+    return begin
 
 
 def _staging(context: RequestContext) -> Staging:
@@ -154,18 +215,38 @@ def _plan(context: RequestContext) -> Plan:
     return plan
 
 
-def _start(context: RequestContext, plan: int, work: Callable[[], object]) -> None:
-    """Run `work` in a thread. A problem is noted in the plan."""
-    database, account = context.database, context.account
+@contextmanager
+def _thread_limit() -> Iterator[None]:
+    """Take the right to start a thread, which returns it; without a thread, after an error, it is returned here.
+
+    Raises UNAVAILABLE.
+    """
     if not _running.acquire(blocking=False):
-        problem = Problem(Kind.UNAVAILABLE, "Other imports are running. Please try again later.", retry_after=60)
-        database.write(lambda tx: plans.fail(tx, account, plan, problem.message))
-        raise problem
+        raise Problem(Kind.UNAVAILABLE, "Other imports are running. Please try again later.", retry_after=60)
+    try:
+        yield
+    except BaseException:
+        _running.release()
+        raise
+
+
+def _start(
+    context: RequestContext,
+    begin: Callable[[Connection], int],
+    work: Callable[[int], object],
+    respond: Respond[R],
+) -> R:
+    """Change the plan with `begin` and store the response, in one transaction; then run `work` with its id in a thread.
+
+    A problem of the thread is noted in the plan.
+    """
+    plan, response = context.write(lambda tx: (begin(tx), context.answer(tx, respond(tx))))
+    database, account = context.database, context.account
 
     def run() -> None:
         error = ""
         try:
-            work()
+            work(plan)
         except Problem as problem:
             error = problem.message
         except OSError as problem:
@@ -180,3 +261,4 @@ def _start(context: RequestContext, plan: int, work: Callable[[], object]) -> No
                 database.write(lambda tx: plans.fail(tx, account, plan, error))
 
     threading.Thread(target=run, name="import", daemon=True).start()
+    return response

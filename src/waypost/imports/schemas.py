@@ -21,8 +21,9 @@ _CONFLICTS = Field(
 )
 _FOLDERS = Field(description="Folders and groups become campaigns or channels.", examples=["campaign"])
 _HOSTS = Field(
-    description="Hosts of the source, and the host here for each; empty for the service's own.",
-    examples=[{"bit.ly": "go.example.com"}],
+    description="Hosts of the source, and the host here for each; empty for the service's own. The empty host of the"
+    " source is that of links without one, such as in a dump of YOURLS.",
+    examples=[{"bit.ly": "go.example.com", "": "go.example.com"}],
 )
 
 
@@ -35,11 +36,14 @@ def _zone(name: str) -> str:
 
 
 def hosts_of_lines(text: Any) -> Any:
-    """Return the pairs of hosts in lines such as `old.example=new.example`. Raises ValueError."""
+    """Return the pairs of hosts in lines such as `old.example=new.example`, with one side at least. Raises ValueError.
+
+    Without the left side, the pair is for links without a host.
+    """
     hosts = {}
     for line in str(text or "").split():
         old, separator, new = line.partition("=")
-        if not old or not separator:
+        if not separator or not (old or new):
             raise ValueError("must have a line such as old.example=new.example for each host")
         hosts[old] = new
     return hosts

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
 from waypost.db import change_log, crud
 from waypost.db.database import Database
 from waypost.db.schema import campaigns as campaigns_table
-from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, links
+from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, link_pixels, links
 from waypost.db.schema import channels as channels_table
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_links, click_history, plans
@@ -23,7 +23,6 @@ from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
 
 _row = import_rows.c
-_INTERSTITIAL = ("type", "splash", "overlay")
 _NAMED = 3  # edited items in the message
 _CLEAR = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner")).values(item=None)
 
@@ -41,7 +40,7 @@ class Preview:
 def preview(database: Database, account: int) -> Preview:
     """Return the effect of undo of the last import. It reads every item that the import created or changed.
 
-    Raises NOT_FOUND without an import; IMPORT_STATE if it was not applied.
+    Raises NOT_FOUND without an import; IMPORT_STATE if nothing of it was applied, and while it is applied.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     _require_applied(plan)
@@ -75,14 +74,16 @@ def undo(database: Database, account: int, check: Callable[[], object] = lambda:
 
 def require_unedited(plan: plans.Plan, preview: Preview) -> None:
     """Raise IMPORT_STATE if an item was edited since the import. An undo that has begun always resumes."""
-    if preview.edited and plan.state == "applied":
+    if preview.edited and plan.state != "undoing":
         names = ", ".join(preview.edited[:_NAMED]) + (" …" if len(preview.edited) > _NAMED else "")
         message = f"{len(preview.edited):,} items were edited since the import: {names}. Delete links by hand instead."
         raise Problem(Kind.IMPORT_STATE, message)
 
 
 def _require_applied(plan: plans.Plan) -> None:
-    if plan.state not in ("applied", "undoing"):
+    if plan.state == "applying" and plan.is_busy:
+        raise plans.running()
+    if plan.state not in plans.UNDOABLE:
         raise Problem(Kind.IMPORT_STATE, "The last import was not applied, so there is nothing to undo.")
 
 
@@ -105,7 +106,8 @@ def _applied_rows(
 def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview) -> Preview:
     items = _items(tx, account, rows)
     existing = [(row, items[row.kind, row.item]) for row in rows if (row.kind, row.item) in items]
-    edited = [row.alias for row, item in existing if _is_edited(row, item)]
+    extended = _extended(tx, account, rows)
+    edited = [row.alias for row, item in existing if row.id in extended or _is_edited(row, item)]
     created = [(row, item) for row, item in existing if row.fate == "create"]
     return replace(
         total,
@@ -151,10 +153,27 @@ def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
         columns = row.fields["columns"].items()
         expected = {name: value for name, value in columns if name in current and value is not None}
     else:
-        expected = {**apply_links.columns_of(row, row.alias), "host": row.host, "alias": row.alias}
+        columns = {**apply_links.DEFAULTS, **apply_links.REFERENCES, **apply_links.columns_of(row, row.alias)}
         if row.fields.get("references"):  # set after the link was created
-            expected = {name: value for name, value in expected.items() if name not in _INTERSTITIAL}
+            columns = {name: value for name, value in columns.items() if name not in ("type", *apply_links.REFERENCES)}
+        elif not row.fields["campaign"]:
+            columns["campaign"] = None
+        expected = {**columns, "host": row.host, "alias": row.alias}
     return any(current[name] != value for name, value in expected.items())
+
+
+def _extended(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> set[int]:
+    """Return the ids of rows whose new links got channels or pixels since. Those of an archive are not known here."""
+    created = [row for row in rows if (row.kind, row.fate) == ("link", "create") and not row.fields.get("references")]
+    counts: dict[int, int] = {}
+    for link, is_owned in (
+        (channel_items.c.link, channel_items.c.account),
+        (link_pixels.c.link, link_pixels.c.account),
+    ):
+        query = select(link, func.count()).where(is_owned == account, link.in_([row.item for row in created]))
+        for item, number in tx.execute(query.group_by(link)):
+            counts[item] = counts.get(item, 0) + number
+    return {row.id for row in created if counts.get(row.item, 0) > len(set(row.fields["tags"]))}
 
 
 def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: int, are_foundations: bool) -> int:
@@ -175,9 +194,12 @@ def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: in
 
 
 def _change_back(tx: Connection, account: int, changed: Sequence[tuple[Row[Any], Mapping[str, Any]]]) -> None:
-    """Restore the old values of links. The next import changes them again."""
+    """Restore the old values of links, and remove them from the channels. The next import changes them again."""
+    c = channel_items.c
     for row, link in changed:
         crud.change(tx, links, account, row.item, row.fields["before"])
+        is_added = (c.account == account, c.link == row.item, c.channel.in_(row.fields["channels"]))
+        tx.execute(delete(channel_items).where(*is_added))
         change_log.record(tx, link["host"], link["alias"])
     is_changed = import_origins.c.link.in_([row.item for row, _ in changed])
     tx.execute(update(import_origins).where(import_origins.c.account == account, is_changed).values(digest=""))

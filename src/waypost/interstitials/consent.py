@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.interstitials.decide import Consent, consent_scope
 from waypost.interstitials.render import CONSENT_COOKIE, CONSENT_PURPOSE, interstitial_response
 from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.lookup import find_link
+from waypost.visits.link_view import find_link
 from waypost.visits.request import read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services

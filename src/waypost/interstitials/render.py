@@ -24,7 +24,7 @@ from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, wants_html
 from waypost.visits.services import Services

@@ -1,17 +1,18 @@
 """Actions on many links of the dashboard's list. Each tells which links it could not change, and how to undo it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from sqlalchemy import Connection, select
 
-from waypost.db import change_log
+from waypost.db import change_log, owned_ids
 from waypost.db.schema import channel_items, links
 from waypost.errors import Kind, Problem
-from waypost.links import bulk_changes, bulk_undo, ops, utm
+from waypost.links import bulk_changes, bulk_undo, changes, ops, utm
 from waypost.links.bulk_undo import Replaced
-from waypost.links.columns import Status
+from waypost.links.columns import Fields, Status
 from waypost.settings import Settings
 from waypost.urls import hostnames
 
@@ -44,11 +45,20 @@ class Action:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an action. `kept` has the alias and the reason of each link that it could not change."""
+    """The result of an action. `kept` has the alias and the reason of each link that it could not change.
+
+    `stopped` says why it ended before the last links. `skipped` is the number of links that were deleted already.
+    """
 
     changed: int
     kept: Sequence[tuple[str, str]] = ()
     undo: str = ""
+    stopped: str = ""
+    skipped: int = 0
+
+
+_Change = tuple[int, Sequence[tuple[str, str]], Replaced]
+"""The number of changed links, the others as in Outcome, and the values for undo."""
 
 
 def parse(text: str) -> Action | None:
@@ -60,37 +70,52 @@ def parse(text: str) -> Action | None:
 
 
 def run(
-    tx: Connection, account: int, ids: Sequence[int], action: Action, *, settings: Settings, expiry: int | None = None
+    tx: Connection,
+    account: int,
+    ids: Sequence[int],
+    action: Action,
+    *,
+    settings: Settings,
+    expiry: int | None = None,
+    batch: str = "",
 ) -> Outcome:
-    """Run an action, in one transaction. Raises NOT_FOUND if a link does not exist, INVALID for an unknown target."""
-    selected = sorted(set(ids))
+    """Run an action, in one transaction. `batch` is that of the links which it has changed before.
+
+    Links that were deleted already are skipped. Raises INVALID for an unknown target.
+    """
+    selected = owned_ids.existing(tx, links, account, ids, lock=True)
+    skipped = len(set(ids)) - len(selected)
+    if not selected:
+        return Outcome(0, undo=batch, skipped=skipped)
     match action.kind:
         case "status":
-            return _set_column(tx, account, selected, "status", action.target, bulk_changes.set_status)
+            outcome = _set_column(tx, account, selected, "status", action.target, bulk_changes.set_status)
         case "campaign":
-            return _set_column(tx, account, selected, "campaign", action.item or None, bulk_changes.set_campaign)
+            outcome = _set_column(tx, account, selected, "campaign", action.item or None, bulk_changes.set_campaign)
         case "expiry":
-            return _set_column(tx, account, selected, "expiry", expiry, bulk_changes.set_expiry)
+            outcome = _set_column(tx, account, selected, "expiry", expiry, bulk_changes.set_expiry)
         case "channel" | "unchannel":
-            return _set_channel(tx, account, selected, action.item, is_added=action.kind == "channel")
+            outcome = _set_channel(tx, account, selected, action.item, is_added=action.kind == "channel")
         case "domain":
-            return _set_domain(tx, account, selected, action.target, settings)
+            outcome = _set_domain(tx, account, selected, action.target, settings)
         case _:
-            return _set_parameters(tx, account, selected, action.item, settings)
+            outcome = _set_parameters(tx, account, selected, action.item, settings)
+    changed, kept, replaced = outcome
+    return Outcome(changed, kept, bulk_undo.store(tx, account, replaced, batch), skipped=skipped)
 
 
 def _set_column(
     tx: Connection, account: int, ids: Sequence[int], name: str, value: Any, change: Callable[..., None]
-) -> Outcome:
+) -> _Change:
     column = links.c[name]
     query = select(links.c.id, column).where(links.c.account == account, links.c.id.in_(ids)).order_by(links.c.id)
     before = tx.execute(query.with_for_update()).all()
     change(tx, account, ids, value)
     rows = [[link, old] for link, old in before if old != value]
-    return Outcome(len(ids), undo=bulk_undo.store(tx, account, Replaced(name, value, rows)))
+    return len(ids), (), Replaced(name, value, rows)
 
 
-def _set_channel(tx: Connection, account: int, ids: Sequence[int], channel: int, *, is_added: bool) -> Outcome:
+def _set_channel(tx: Connection, account: int, ids: Sequence[int], channel: int, *, is_added: bool) -> _Change:
     c = channel_items.c
     query = select(c.link).where(c.account == account, c.channel == channel, c.link.in_(ids))
     members = set(tx.execute(query).scalars())
@@ -98,10 +123,10 @@ def _set_channel(tx: Connection, account: int, ids: Sequence[int], channel: int,
     change(tx, account, ids, channel)
     rows = [[link] for link in ids if (link in members) is not is_added]
     kind = "add" if is_added else "remove"
-    return Outcome(len(ids), undo=bulk_undo.store(tx, account, Replaced(kind, channel, rows)))
+    return len(ids), (), Replaced(kind, channel, rows)
 
 
-def _set_domain(tx: Connection, account: int, ids: Sequence[int], domain: str, settings: Settings) -> Outcome:
+def _set_domain(tx: Connection, account: int, ids: Sequence[int], domain: str, settings: Settings) -> _Change:
     """Move links to a host with their aliases. A link stays where its alias is taken or not allowed there."""
     hostnames.resolve_domain(tx, account, domain, settings=settings)
     moved: dict[int, ops.Address] = {}
@@ -117,10 +142,10 @@ def _set_domain(tx: Connection, account: int, ids: Sequence[int], domain: str, s
         for link in selected
         if link.id in moved and moved[link.id].host != link.host
     ]
-    return Outcome(len(moved), kept, bulk_undo.store(tx, account, Replaced("address", domain, rows)))
+    return len(moved), kept, Replaced("address", domain, rows)
 
 
-def _set_parameters(tx: Connection, account: int, ids: Sequence[int], template: int, settings: Settings) -> Outcome:
+def _set_parameters(tx: Connection, account: int, ids: Sequence[int], template: int, settings: Settings) -> _Change:
     """Write the parameters of a UTM template into the destinations."""
     values = utm.template(tx, account, template).values
     kept, urls = [], dict[int, str]()
@@ -138,18 +163,26 @@ def _set_parameters(tx: Connection, account: int, ids: Sequence[int], template: 
             kept.append((link.alias, result.message))
         else:
             rows.append([link.id, link.url, urls[link.id]])
-    return Outcome(len(ids) - len(kept), kept, bulk_undo.store(tx, account, Replaced("url", template, rows)))
+    return len(ids) - len(kept), kept, Replaced("url", template, rows)
 
 
 def _change_each(
     tx: Connection,
     account: int,
     selected: Sequence[ops.Link],
-    fields: Callable[[ops.Link], Mapping[str, Any]],
+    fields: Callable[[ops.Link], Fields],
     settings: Settings,
 ) -> Iterator[tuple[ops.Link, ops.Address | Problem]]:
-    """Change links as a bulk request of the API does: a savepoint undoes a change that fails."""
+    """Change links together, or each in a savepoint if one of them fails or if they move to another domain."""
     with change_log.in_one_batch(tx):
+        values = [(link.id, fields(link)) for link in selected]
+        addresses: Sequence[ops.Address] = ()
+        if values and not any("domain" in each for _, each in values):
+            with suppress(Problem), tx.begin_nested():
+                addresses = changes.change_each(tx, account, values, settings=settings)
+        if len(addresses) == len(selected):
+            yield from zip(selected, addresses, strict=True)
+            return
         for link in selected:
             result: ops.Address | Problem
             try:

@@ -1,6 +1,8 @@
 """Actions on the selected or all matching links of the dashboard's list, with a question before some, and undo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +15,8 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import gettext, ngettext
 from waypost.dashboard.routing import Router
+from waypost.db import owned_ids
+from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
 from waypost.links import bulk_actions, bulk_changes, bulk_undo, list_export, list_query, list_states, ops, utm
 from waypost.links.bulk_actions import Action, Outcome
@@ -22,6 +26,15 @@ pages = Router()
 _LIST = "/dashboard/links"
 _UNDO = "/dashboard/links/undo"
 _SHAPE = Shape(local_times=("expiry",))
+_AT_ONCE, _FEW_AT_ONCE = 1000, 200
+"""Links of a transaction: few if each can need statements of its own."""
+_GONE = {
+    "campaign": "No such campaign in this account.",
+    "channel": "No such channel in this account.",
+    "domain": "No such domain in this account.",
+    "utm_template": "No such UTM template in this account.",
+}
+"""The messages for a target of an action that was deleted, by the field of the API."""
 _SHOWN = 5
 """Links that could not be changed, which a message names."""
 
@@ -52,14 +65,14 @@ def apply_bulk_action(context: PageContext) -> Response:
     if is_all:
         query = list_query.parse(context)
         links = context.read_after_ingest(lambda tx: query.first_links(tx, context))
-    elif action and action.asks and (action.kind == "delete" or not form.text("confirmed")):
-        links = context.read(lambda tx: ops.get_owned_many(tx, context.account, ids))
     if not ids and not links:
         return context.redirect(_LIST, message="Select at least one link.", tone="bad")
     if action is None:
         return context.redirect(_LIST, message="Select an action.", tone="bad")
     if links:
         return _confirmation(context, links, action)
+    if action.asks and (action.kind == "delete" or not form.text("confirmed")):
+        return _confirm_selected(context, action)
     return _run(context, form, ids, action)
 
 
@@ -67,7 +80,11 @@ def apply_bulk_action(context: PageContext) -> Response:
 def undo_bulk_action(context: PageContext) -> Response:
     """Restore the values that an action replaced, and return to the list."""
     batch = context.form().text("batch")
-    restored, kept = context.write(lambda tx: bulk_undo.undo(tx, context.account, batch, settings=context.settings))
+    restored = kept = 0
+    more_remain = True
+    while more_remain:
+        undone = context.write(lambda tx: bulk_undo.undo(tx, context.account, batch, settings=context.settings))
+        restored, kept, more_remain = restored + undone.restored, kept + undone.kept, undone.more_remain
     message = ngettext("The link is as it was.", "%(count)s links are as they were.", restored) if restored else ""
     if kept:
         text = ngettext(
@@ -84,31 +101,53 @@ def _run(context: PageContext, form: Form, ids: Sequence[int], action: Action) -
     if action.kind == "expiry":
         body = form.read_valid(LinkChange, context.time_zone, _SHAPE)
         if body is None or form.errors:
-            links = context.read(lambda tx: ops.get_owned_many(tx, context.account, ids))
-            return _confirmation(context, links, action, form)
+            return _confirm_selected(context, action, form)
         expiry = clock.last_second(body.expiry) if body.expiry else None
 
-    def work(tx: Connection) -> Outcome:
-        return bulk_actions.run(tx, context.account, ids, action, settings=context.settings, expiry=expiry)
-
+    size = _FEW_AT_ONCE if action.kind in ("domain", "utm") else _AT_ONCE
     try:
-        outcome = context.write(work)
+        outcome = _run_in_parts(context, ids, partial(bulk_actions.run, action=action, expiry=expiry), size)
     except Problem as problem:
         if problem.kind is not Kind.INVALID:
             raise
-        return context.redirect(_LIST, message=problem.message, tone="bad")
-    tone: Any = "good" if outcome.changed else "bad"
+        return context.redirect(_LIST, message=_GONE.get(problem.field or "", problem.message), tone="bad")
+    tone: Any = "good" if outcome.changed and not outcome.stopped else "bad"
     return context.redirect(_LIST, message=_message(outcome), tone=tone, undo=(_UNDO, outcome.undo))
 
 
+def _run_in_parts(context: PageContext, ids: Sequence[int], run: Callable[..., Outcome], size: int) -> Outcome:
+    """Run an action, `size` links in a transaction. If one fails, those before it stay: the outcome has their undo."""
+    unique_ids, total = sorted(set(ids)), Outcome(0)
+    for start in range(0, len(unique_ids), size):
+        part = unique_ids[start : start + size]
+        work = partial(run, account=context.account, ids=part, settings=context.settings, batch=total.undo)
+        try:
+            outcome = context.write(work)
+        except Problem as problem:
+            if start == 0:
+                raise
+            return replace(total, stopped=problem.message)
+        changed, skipped = total.changed + outcome.changed, total.skipped + outcome.skipped
+        total = Outcome(changed, [*total.kept, *outcome.kept], outcome.undo, skipped=skipped)
+    return total
+
+
 def _message(outcome: Outcome) -> str:
-    message = ngettext("The link was updated.", "%(count)s links were updated.", outcome.changed)
-    if not outcome.kept:
-        return message
+    """Return the sentences that describe the outcome."""
+    sentences = (
+        ngettext("The link was updated.", "%(count)s links were updated.", outcome.changed) if outcome.changed else "",
+        gettext(outcome.stopped) if outcome.stopped else "",
+        _kept_message(outcome) if outcome.kept else "",
+        trash.skipped_message("link", outcome.skipped),
+    )
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _kept_message(outcome: Outcome) -> str:
     reasons = [(alias, gettext(reason).rstrip(".")) for alias, reason in outcome.kept[:_SHOWN]]
     named = [gettext("%(alias)s (%(reason)s)", alias=alias, reason=reason) for alias, reason in reasons]
     names = Markup(", ").join([*named, *(["…"] if len(outcome.kept) > _SHOWN else [])])
-    kept = Markup(  # noqa: S704  # escaped by ngettext, and plain text again
+    return Markup(  # noqa: S704  # escaped by ngettext, and plain text again
         ngettext(
             "One link stays as it was: %(names)s.",
             "%(count)s links stay as they were: %(names)s.",
@@ -116,7 +155,6 @@ def _message(outcome: Outcome) -> str:
             names=names,
         )
     ).unescape()
-    return f"{message} {kept}" if outcome.changed else kept
 
 
 def _export(context: PageContext, ids: Sequence[int] | None) -> Response:
@@ -125,19 +163,36 @@ def _export(context: PageContext, ids: Sequence[int] | None) -> Response:
     if ids is None:
         lines = list_export.lines(context, list_query.parse(context))
     else:
-        context.read(lambda tx: ops.get_owned_many(tx, context.account, ids))
-        lines = list_export.lines_of(context, ids)
+        remaining = set(context.read(lambda tx: owned_ids.existing(tx, links_table, context.account, ids)))
+        if not remaining:
+            return context.redirect(_LIST, message=trash.skipped_message("link", len(set(ids))), tone="bad")
+        lines = list_export.lines_of(context, [link for link in ids if link in remaining])
     return list_export.response(lines)
 
 
+def _confirm_selected(context: PageContext, action: Action, form: Form | None = None) -> Response:
+    """Ask before an action on the selected links, or return to the list if none of them exists any more."""
+
+    def question(ids: Sequence[int], vanished: Sequence[int]) -> Response:
+        links = context.read(lambda tx: ops.get_owned_many(tx, context.account, ids))
+        return _confirmation(context, links, action, form, vanished)
+
+    return trash.confirm(context, "link", question)
+
+
 def _confirmation(
-    context: PageContext, links: Sequence[ops.Link], action: Action, form: Form | None = None
+    context: PageContext,
+    links: Sequence[ops.Link],
+    action: Action,
+    form: Form | None = None,
+    vanished: Sequence[int] = (),
 ) -> Response:
     name = context.read(lambda tx: _target_name(tx, context.account, action))
     return context.render(
         "links/confirm.html",
         status=400 if form else 200,
         links=links,
+        vanished=vanished,
         action=str(action),
         kind=action.kind,
         group=name,

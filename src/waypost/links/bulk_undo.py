@@ -4,9 +4,9 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select
 
 from waypost import clock
 from waypost.db import account_rows, change_log
@@ -42,36 +42,47 @@ class Replaced:
     rows: Sequence[Sequence[Any]]
 
 
-def store(tx: Connection, account: int, replaced: Replaced) -> str:
-    """Keep the values; return the batch that undoes the action, "" if it changed nothing."""
+class Undone(NamedTuple):
+    """The number of links that got their values back, and of those that did not."""
+
+    restored: int
+    kept: int
+    more_remain: bool
+
+
+def store(tx: Connection, account: int, replaced: Replaced, batch: str = "") -> str:
+    """Keep the values; return the batch that undoes the action, "" if it changed nothing.
+
+    `batch` is that of the links which the same action has changed before.
+    """
     if not replaced.rows:
-        return ""
+        return batch
     account_rows.lock(tx, account)
-    c, batch = link_undos.c, secrets.token_hex(16)
+    c, batch = link_undos.c, batch or secrets.token_hex(16)
     content = {"kind": replaced.kind, "value": replaced.value, "rows": replaced.rows}
     tx.execute(insert(link_undos).values(account=account, batch=batch, created=clock.now(), content=content))
-    newest = select(c.id).where(c.account == account).order_by(c.id.desc()).limit(_KEPT)
+    newest = select(c.batch).where(c.account == account).group_by(c.batch).order_by(func.max(c.id).desc()).limit(_KEPT)
     kept = tx.execute(newest).scalars().all()
-    tx.execute(delete(link_undos).where(c.account == account, c.id.not_in(kept)))
+    tx.execute(delete(link_undos).where(c.account == account, c.batch.not_in(kept)))
     return batch
 
 
-def undo(tx: Connection, account: int, batch: str, *, settings: Settings) -> tuple[int, int]:
-    """Restore the values of one action. Return the number of links that got them, and that of the others.
+def undo(tx: Connection, account: int, batch: str, *, settings: Settings) -> Undone:
+    """Restore the values of one action, of as many links as one transaction changes.
 
     Links that were deleted or changed again keep their values. Raises NOT_FOUND for an unknown batch, and after a day.
     """
     account_rows.lock(tx, account)
     c = link_undos.c
     is_batch = (c.account == account, c.batch == batch)
-    content = tx.execute(select(c.content).where(*is_batch).with_for_update()).scalar()
-    if content is None:
+    rows = tx.execute(select(c.id, c.content).where(*is_batch).order_by(c.id).limit(2).with_for_update()).all()
+    if not rows:
         raise not_found("change")
-    tx.execute(delete(link_undos).where(*is_batch))
-    replaced = Replaced(**content)
+    tx.execute(delete(link_undos).where(*is_batch, c.id == rows[0].id))
+    replaced = Replaced(**rows[0].content)
     with change_log.in_one_batch(tx):
         restored = _restore(tx, account, replaced, settings)
-    return restored, len(replaced.rows) - restored
+    return Undone(restored, len(replaced.rows) - restored, more_remain=len(rows) > 1)
 
 
 def _restore(tx: Connection, account: int, replaced: Replaced, settings: Settings) -> int:

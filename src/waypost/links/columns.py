@@ -89,11 +89,11 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
     """Validate every URL: the destination, those of targeting rules and deep links, and the preview image."""
     values: dict[str, Any] = {}
     if "url" in fields:
-        values["url"] = _destination(tx, fields["url"], "url", settings)
+        values["url"] = destination(tx, fields["url"], "url", settings)
         values["urlhash"] = url_hash(values["url"])
     if "expiryurl" in fields:
         url = fields["expiryurl"]
-        values["expiryurl"] = _destination(tx, url, "expiryurl", settings) if url else None
+        values["expiryurl"] = destination(tx, url, "expiryurl", settings) if url else None
     if "metaimage" in fields:
         values["metaimage"] = (
             validation.web_url(fields["metaimage"], field="metaimage") if fields["metaimage"] else None
@@ -102,18 +102,18 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
     for name, rules in fields.items():
         if name in _RULES:
             assert rules is None or isinstance(rules, list)
-            values[name] = [{**rule, "link": _destination(tx, rule["link"], name, settings)} for rule in rules or ()]
+            values[name] = [{**rule, "link": destination(tx, rule["link"], name, settings)} for rule in rules or ()]
     if "deeplink" in fields:
         urls = (fields["deeplink"] or {}).items()
-        values["deeplink"] = {store: _destination(tx, url, "deeplink", settings) for store, url in urls if url}
+        values["deeplink"] = {store: destination(tx, url, "deeplink", settings) for store, url in urls if url}
     return values
 
 
-def _destination(tx: Connection, url: str, field: str, settings: Settings) -> str:
+def destination(tx: Connection, url: str, field: str, settings: Settings) -> str:
     """Trim and validate a URL that visitors are redirected to. Raises INVALID on `field`."""
-    destination = validation.destination(url, field=field, settings=settings)
-    blocklist.refuse_destination(tx, destination, field=field, settings=settings)
-    return destination
+    accepted = validation.destination(url, field=field, settings=settings)
+    blocklist.refuse_destination(tx, accepted, field=field, settings=settings)
+    return accepted
 
 
 def _type(tx: Connection, account: int, value: str | int | None) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from waypost.db.schema import campaigns, channels, domains, overlays, pixels, sp
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
 Selected = Mapping[str, Sequence[int | str]]
-_MAX_OPTIONS = 200
+_MAX_OTHERS = 1_000
 _TABLES = {"campaigns": campaigns, "channels": channels, "pixels": pixels, "splashes": splashes, "overlays": overlays}
+LISTED = 200
+"""Campaigns or channels of a list that has all of them; there can be more if it has as many. Others are typed."""
 COLLECTIONS = ("campaigns", "channels")
 ALL_NAMES = (*_TABLES, "domains")
 
@@ -19,7 +21,8 @@ def load(
 ) -> Options:
     """Return (id, name) of each option, newest first; domains are identified by their host.
 
-    Returns the newest 200 and every selected one: a form without a selected option would clear it.
+    Returns the newest 200 campaigns and channels, 1,000 others, and every selected one: a form without a selected
+    option would clear it.
     """
     return {name: _options(tx, name, account, (selected or {}).get(name, ())) for name in names}
 
@@ -28,8 +31,9 @@ def _options(tx: Connection, name: str, account: int, selected: Sequence[int | s
     table: Table = _TABLES.get(name, domains)
     key, label = (table.c.host, table.c.host) if table is domains else (table.c.id, table.c.name)
     query = select(key, label).where(table.c.account == account).order_by(table.c.id.desc())
-    options = [(row[0], row[1]) for row in tx.execute(query.limit(_MAX_OPTIONS))]
+    limit = LISTED if name in COLLECTIONS else _MAX_OTHERS
+    options = [(row[0], row[1]) for row in tx.execute(query.limit(limit))]
     missing = set(selected) - {key for key, _ in options}
-    if missing and len(options) == _MAX_OPTIONS:
+    if missing and len(options) == limit:
         options += [(row[0], row[1]) for row in tx.execute(query.where(key.in_(sorted(missing, key=str))))]
     return options

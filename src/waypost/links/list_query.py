@@ -9,15 +9,15 @@ from sqlalchemy import Connection
 
 from waypost.dashboard.context import PageContext
 from waypost.db.crud import Page, PageRequest
-from waypost.links import quick_search, search, words
+from waypost.links import quick_search, search
 from waypost.links.columns import Status
 from waypost.links.filters import NO_FILTER, LinkFilter, State
 from waypost.links.ops import Link
-from waypost.links.words import Word
+from waypost.search.words import Word
 from waypost.urls import alias_namespace
 
-MAX_SELECTED = 1000
-"""Links that one action changes, as in a bulk request of the API (decision 79)."""
+MAX_SELECTED = 10_000
+"""Links that one action changes, up to 1,000 in one transaction."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ListQuery:
 
     def words(self, tx: Connection, context: PageContext) -> Sequence[Word]:
         """Return the words of the search."""
-        return words.parse(tx, context.account, self.q, settings=context.settings) if self.q else ()
+        return context.search_words(tx, self.q)
 
 
 def parse(context: PageContext) -> ListQuery:

@@ -1,10 +1,11 @@
 """Channels that are typed in the link editor: existing ones by their name, new ones are created."""
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from waypost.db import crud
 from waypost.db.schema import channels
 from waypost.errors import invalid, taken
+from waypost.links import group_names
 
 _FIELD = "newchannel"
 _MAX_NAMES = 20
@@ -24,11 +25,7 @@ def ensure(tx: Connection, account: int, text: str) -> list[int]:
         raise invalid(
             _FIELD, f"The name of a channel must have at most {_MAX_LENGTH} characters, all of them printable."
         )
-    return [_find(tx, account, name) or crud.add(tx, channels, account, {"name": name}, _TAKEN) for name in names]
-
-
-def _find(tx: Connection, account: int, name: str) -> int | None:
-    c = channels.c
-    same = select(c.id).where(c.account == account, func.lower(c.name) == name.lower())
-    exact_first = same.order_by((c.name == name).desc(), c.id).limit(1)
-    return tx.execute(exact_first).scalar_one_or_none()
+    return [
+        group_names.find(tx, account, "channel", name) or crud.add(tx, channels, account, {"name": name}, _TAKEN)
+        for name in names
+    ]

@@ -8,13 +8,23 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.clicks.classify.language_names import LANGUAGE_NAMES
-from waypost.clicks.geo.countries import NAMES
-from waypost.dashboard import forms, qr_image, statistics
+from waypost.dashboard import forms, localized_names, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.links import dead_links, form_options, new_channels, ops, targeting, utm
+from waypost.links import (
+    dead_links,
+    form_options,
+    group_names,
+    new_channels,
+    ops,
+    quick_create,
+    row_errors,
+    target_names,
+    targeting,
+    utm,
+    utm_form,
+)
 from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()
@@ -46,8 +56,6 @@ _DEVICES = {
     "mac": ("macOS", "Desktop"),
     "linux": ("Linux", "Desktop"),
 }
-_COUNTRY_OPTIONS = sorted(NAMES.items(), key=lambda country: country[1])
-_LANGUAGE_OPTIONS = sorted(LANGUAGE_NAMES.items(), key=lambda language: language[1])
 
 
 @pages.get("/dashboard/links/new")
@@ -57,23 +65,18 @@ def show_new_form(context: PageContext) -> Response:
     return _new_page(context, Form(values))
 
 
-@pages.post("/dashboard/links/new")
+@pages.post("/dashboard/links/new", resumable=True)
 def create_link(context: PageContext) -> Response:
-    form = context.form(SHAPE)
+    form = target_names.read(context.form(SHAPE))
     link = context.create(form, NewLink, partial(_add, context, form), SHAPE)
-    if (place := form.text("quick")) in ("create", "quick"):
-        return _quick_response(context, place, form, link)
+    _assign_errors(context, form)
+    if form.text("quick") in ("create", "quick"):
+        return quick_create.respond(context, form, link)
     if link is None:
         return _new_page(context, form, status=400)
+    if isinstance(link, ops.Link):
+        return _new_page(context, form, existing=link)
     return context.redirect(_LIST, message="Your link is ready.", copy_text=context.short_url(link))
-
-
-def _quick_response(context: PageContext, place: str, form: Form, link: ops.Address | None) -> Response:
-    """Return the form of `place` again: with its errors, or empty and with the new link."""
-    if link is None:
-        return context.render("links/quick_create.html", status=400, place=place, form=form, link=None)
-    qr_code = qr_image.qr_data_url(context.short_url(link))
-    return context.render("links/quick_create.html", place=place, form=None, link=link, qr_code=qr_code)
 
 
 @pages.get("/dashboard/links/{id:int}")
@@ -82,9 +85,9 @@ def show_link(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(values))
 
 
-@pages.post("/dashboard/links/{id:int}")
+@pages.post("/dashboard/links/{id:int}", resumable=True)
 def update_link(context: PageContext, id: int) -> Response:
-    form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
+    form = target_names.read(context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id))))
     link = _update(context, id, form)
     if link is None:
         return _edit_page(context, id, form, status=400)
@@ -93,11 +96,10 @@ def update_link(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/links/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
-    link, details = context.read(lambda tx: ops.get_details(tx, context.account, id))
+    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     url = context.short_url(link)
     title = link.title or url.partition("://")[2]
-    baseline = details.importedclicks
-    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=url, baseline=baseline)
+    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=url)
 
 
 @pages.get("/dashboard/links/{id:int}/trial")
@@ -120,14 +122,18 @@ def show_dry_run(context: PageContext, id: int) -> Response:
         reason=reason,
         url=url,
         form=Form(visitor),
-        countries=_COUNTRY_OPTIONS,
-        languages=_LANGUAGE_OPTIONS,
+        countries=localized_names.country_options(),
+        languages=localized_names.language_options(),
     )
 
 
-def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address:
+def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address | ops.Link:
+    """Create a link, and return its address. Return the existing link instead if the form asks for it."""
+    utm_form.apply(tx, account, form, fields)
+    if existing := quick_create.find_existing(tx, account, form, fields):
+        return existing
     _add_typed_channels(tx, account, form, fields)
-    _apply_template(tx, account, form, fields)
+    _set_typed_campaign(tx, account, form, fields)
     return ops.add(tx, account, settings=context.settings, **fields)
 
 
@@ -139,11 +145,10 @@ def _add_typed_channels(tx: Connection, account: int, form: Form, fields: dict[s
         fields["channel"] = list(dict.fromkeys([*selected_ids, *typed]))
 
 
-def _apply_template(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
-    """Write the parameters of the selected UTM template into the destination."""
-    if (selected := form.text("utm_template")) and "utm_template" not in form.errors:
-        template = utm.template(tx, account, forms.parse_id(selected))
-        fields["url"] = utm.apply(fields.get("url", form.text("url")), template.values)
+def _set_typed_campaign(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
+    """Replace the selected campaign by the typed one, which the list of an account with many does not have."""
+    if (name := form.text("campaign_name")) and "campaign_name" not in form.errors:
+        fields["campaign"] = group_names.find_campaign(tx, account, name)
 
 
 def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
@@ -152,14 +157,23 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
     def work(tx: Connection, fields: dict[str, Any]) -> ops.Address:
         if form.text("unlock"):
             fields["password"] = None
-        form.reject_stale(_values(tx, context, id))
+        stored = _values(tx, context, id)
+        form.reject_stale(stored)
         _add_typed_channels(tx, context.account, form, fields)
-        _apply_template(tx, context.account, form, fields)
+        utm_form.apply(tx, context.account, form, fields, url=str(stored["url"]))
+        _set_typed_campaign(tx, context.account, form, fields)
         return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
     if form.text("clicklimit"):
         context.wait_for_ingest()  # earlier clicks count against a new limit
-    return context.submit(form, LinkChange, work, SHAPE)
+    link = context.submit(form, LinkChange, work, SHAPE)
+    _assign_errors(context, form)
+    return link
+
+
+def _assign_errors(context: PageContext, form: Form) -> None:
+    if form.errors:
+        context.read(lambda tx: row_errors.assign_to_parts(tx, form, settings=context.settings))
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
@@ -185,8 +199,8 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
     }
 
 
-def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    return context.render("links/new.html", status=status, **_form_context(context, form))
+def _new_page(context: PageContext, form: Form, *, status: int = 200, existing: ops.Link | None = None) -> Response:
+    return context.render("links/new.html", status=status, existing=existing, **_form_context(context, form))
 
 
 def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
@@ -196,16 +210,23 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
         lambda tx: (utm.used_values(tx, context.account), utm.templates(tx, context.account))
     )
     return {
-        "form": form,
+        "form": target_names.localize(form),
         "choices": _options(context, form),
+        "listed_options": form_options.LISTED,
         "used_utm": used_utm,
         "utm_templates": utm_templates,
         "utm_values": utm.values_of,
         "targeting": targeting,
-        "languages": _LANGUAGE_OPTIONS,
+        "examples": {
+            "country": localized_names.country_name("Germany"),
+            "language": localized_names.language_name("de"),
+        },
+        "countries": localized_names.country_suggestions(),
+        "languages": localized_names.language_suggestions(),
         "unknown_conditions": {
             name: targeting.unknown_conditions(name, [row for row in rows if isinstance(row, Mapping)])
             for name, rows in rules.items()
+            if not any(error.startswith(f"{name}.") for error in form.errors)
         },
     }
 
@@ -223,6 +244,7 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
         return link, details.password, dead_links.get_result(tx, context.account, id)
 
     link, has_password, check = context.read(work)
+    utm_form.fill(form, link.url)
     url = context.short_url(link)
     return context.render(
         "links/edit.html",

@@ -1,7 +1,7 @@
-"""The link editor's previews: how social networks show the link, its QR code, and other links to its destination."""
+"""The link editor's requests: previews of the social card and the QR code, other links to its destination, names."""
 
 from sqlalchemy import Connection, select
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from waypost.dashboard import qr_image
 from waypost.dashboard.context import PageContext, too_many_attempts
@@ -9,14 +9,24 @@ from waypost.dashboard.forms import complete_url, parse_id
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
-from waypost.errors import Kind, Problem, taken
+from waypost.errors import Kind, Problem, not_found, taken
 from waypost.http import safe_client
-from waypost.links import duplicates, ops, social_card
+from waypost.links import duplicates, group_names, ops, social_card
 from waypost.links.social_card import Card
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
 
 pages = Router()
+
+
+@pages.get("/dashboard/links/names.json")
+def list_names(context: PageContext) -> Response:
+    """Return names of the account's campaigns or channels that contain the text `q`, for a script of the editor."""
+    kind = context.query("kind")
+    if kind not in group_names.GROUPS:
+        raise not_found()
+    names = context.read(lambda tx: group_names.suggest(tx, context.account, kind, context.query("q")))
+    return JSONResponse(names, headers={"Cache-Control": "no-store"})
 
 
 @pages.post("/dashboard/links/preview")
@@ -78,6 +88,6 @@ def _read(url: str) -> tuple[Card, str]:
     try:
         return social_card.read(url), ""
     except safe_client.Refused as refused:
-        return Card(), gettext("The destination could not be read: %(reason)s.", reason=str(refused))
+        return Card(), gettext("The destination could not be read: %(reason)s.", reason=gettext(str(refused)))
     except Problem as problem:
-        return Card(), problem.message
+        return Card(), gettext(problem.message)

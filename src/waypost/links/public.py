@@ -11,7 +11,7 @@ from waypost.visits.click_limits import LinkKey
 from waypost.visits.decide import Redirect, Refusal, decide
 from waypost.visits.fast_outcomes import FastPage, FastRedirect
 from waypost.visits.i18n import translatable
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 from waypost.visits.request import VisitRequest, request_host
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import Connection, Select, select
 
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import aliases, links
+from waypost.db.schema import aliases, channel_items, links
 from waypost.links import search
 from waypost.links.filters import NO_FILTER, LinkFilter, filtered_ids, passes
 from waypost.links.ops import Link, get_many
-from waypost.links.words import Word
+from waypost.search.words import Word
 from waypost.urls import alias_namespace
 
 MAX_MATCHES = 1_000
@@ -79,7 +79,10 @@ def _sources(
             # The text of a link contains its alias.
             query = search.matching_ids(tx, account, words=[word.short[1].casefold()], link_filter=link_filter)
             link = links.alias()
-            is_match = (word.is_short(link), *(other.condition(link) for other in others))
+            is_match = (
+                word.begins_short_url(link.c.host, link.c.alias),
+                *(other.link_condition(link) for other in others),
+            )
             yield query.where(select(link.c.id).where(link.c.id == query.selected_columns[0], *is_match).exists())
 
 
@@ -89,7 +92,7 @@ def _groups(account: int, word: Word) -> Iterator[Select[int]]:
     if word.campaigns:
         yield owned.where(c.campaign.in_(word.campaigns))
     if word.channels:
-        yield owned.where(c.id.in_(word.links_of_channels()))
+        yield owned.where(c.id.in_(word.items_of_channels(channel_items.c.link)))
     branded = [host for host in word.hosts if host != alias_namespace.OWN]
     if branded:
         a = aliases.c
@@ -100,7 +103,7 @@ def _groups(account: int, word: Word) -> Iterator[Select[int]]:
 
 def _restricted(account: int, query: Select[int], words: Sequence[Word], link_filter: LinkFilter) -> Select[int]:
     """Restrict a query of `links` to those that match the words and pass the filter."""
-    query = query.where(*(word.condition(links) for word in words))
+    query = query.where(*(word.link_condition(links) for word in words))
     if link_filter == NO_FILTER:
         return query
     return query.where(links.c.id.in_(filtered_ids(account, link_filter).correlate(None)))
@@ -120,7 +123,7 @@ def _most_clicked(
     ranked = select(c.id).order_by(c.clicks.desc(), c.id.desc()).limit(MAX_MATCHES)
     if len(newest) <= MAX_MATCHES:
         return tx.execute(ranked.where(c.id.in_(newest))).scalars().all()
-    ranked = ranked.where(c.account == account, *(word.condition(link) for word in words))
+    ranked = ranked.where(c.account == account, *(word.link_condition(link) for word in words))
     if link_filter == NO_FILTER or search.has_more_than(tx, filtered_ids(account, link_filter), search.FEW_LINKS):
         # With so many matches, a walk over all links by clicks soon finds enough of them.
         ranked = ranked if link_filter == NO_FILTER else ranked.where(passes(account, link_filter, c.id))

@@ -28,7 +28,6 @@ _COUNTRY_VARIANTS = {
 }  # fmt: skip
 _DEVICE_VARIANTS = {"phone": "Mobile", "computer": "Desktop", "osx": "macOS", "os x": "macOS", "mac os": "macOS"}
 
-COUNTRIES: Sequence[str] = sorted(NAMES.values())
 DEVICE_NAMES: Sequence[str] = (
     *("iPhone", "iPad", "Mac"),
     *sorted({*SYSTEMS.values(), *SYSTEM_PARTS.values()}),

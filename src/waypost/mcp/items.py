@@ -1,9 +1,10 @@
 """Tools for items of every kind: find, list and delete, and the account."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
+from sqlalchemy import Connection
 
 from waypost.accounts import api as accounts_api
 from waypost.api.types import ItemId, Line
@@ -21,6 +22,7 @@ from waypost.overlays import api as overlays_api
 from waypost.palette import search
 from waypost.pixels import api as pixels_api
 from waypost.qr import api as qr_api
+from waypost.search import words
 from waypost.splash import api as splash_api
 from waypost.utm import api as utm_api
 
@@ -139,7 +141,12 @@ def find(context: ToolContext, arguments: Find) -> Matches:
 
     Returns at most 5 items of each kind. Use find_links to search links by other fields, and list_items for all items.
     """
-    matches = context.read(lambda tx: search.find(tx, context.account, arguments.q, settings=context.settings))
+
+    def work(tx: Connection) -> Sequence[search.Match]:
+        parsed = words.parse(tx, context.account, arguments.q, settings=context.settings)
+        return search.find(tx, context.account, parsed)
+
+    matches = context.read(work)
     items = [Match(kind=_KIND_BY_FOLDER[m.folder], id=m.id, name=m.name, alias=m.detail) for m in matches]
     return Matches(items=items)
 

@@ -64,7 +64,7 @@ def list_blocks(context: PageContext) -> Response:
     return _blocks_page(context, Form({"kind": HOST, "values": ""}))
 
 
-@pages.post("/dashboard/admin/blocks")
+@pages.post("/dashboard/admin/blocks", resumable=True)
 def add_blocks(context: PageContext) -> Response:
     """Block hosts or words, one per line; all or none."""
     form = context.form()

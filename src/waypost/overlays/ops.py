@@ -81,9 +81,14 @@ def get_owned(tx: Connection, account: int, overlay: int) -> Overlay:
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
     """Create an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
+    return get_owned(tx, account, crud.add(tx, overlays, account, new_columns(tx, fields)))
+
+
+def new_columns(tx: Connection, fields: Fields) -> dict[str, Any]:
+    """Return the columns of a new overlay. Raises INVALID as `add`."""
     values = _checked(tx, fields["type"], fields)
     _refuse_incomplete(fields["type"], values)
-    return get_owned(tx, account, crud.add(tx, overlays, account, values))
+    return values
 
 
 def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields]) -> None:

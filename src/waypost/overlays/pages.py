@@ -52,7 +52,7 @@ def show_new_form(context: PageContext) -> Response:
     )
 
 
-@pages.post("/dashboard/overlays/new")
+@pages.post("/dashboard/overlays/new", resumable=True)
 def create_overlay(context: PageContext) -> Response:
     form = context.form(_SHAPE)
     overlay = context.create(form, NewOverlay, ops.add, _SHAPE)
@@ -82,7 +82,7 @@ def show_overlay(context: PageContext, id: int) -> Response:
     return _editor(context, Form(_values(overlay)), overlay)
 
 
-@pages.post("/dashboard/overlays/{id:int}")
+@pages.post("/dashboard/overlays/{id:int}", resumable=True)
 def update_overlay(context: PageContext, id: int) -> Response:
     overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(overlay))

@@ -1,57 +1,88 @@
 """Pages and actions that the palette offers, in addition to the things of the account."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from waypost.dashboard import navigation
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import gettext, gettext_noop
+from waypost.languages import LANGUAGES
 
 
 @dataclass(frozen=True)
 class Command:
-    """A page to open, or a form to send if there are `values`. `keywords` are other words that match it."""
+    """A page to open, or a form to send if there are `values`. `keywords` are other words that match it.
+
+    Both are found by their words in English and in the language of the page.
+    """
 
     path: str
     icon: str
     label: str
+    _: KW_ONLY
     keywords: str = ""
     values: Mapping[str, str] | None = None
+    language: str = ""
+    """The language of a label that is the same in all languages."""
 
 
 ACTIONS = (
-    Command("/dashboard/links/new", "link", "New link", "create shorten url"),
-    Command("/dashboard/files/new", "arrow-up-tray", "Upload a file", "new create"),
-    Command("/dashboard/qr/new", "qr-code", "New QR code", "create"),
-    Command("/dashboard/bios/new", "device-phone-mobile", "New bio page", "create"),
-    Command("/dashboard/campaigns/new", "megaphone", "New campaign", "create"),
-    Command("/dashboard/channels/new", "hashtag", "New channel", "create tag"),
-    Command("/dashboard/domains/new", "globe-alt", "Add a domain", "new create branded"),
-    Command("/dashboard/splash/new", "window", "New splash page", "create"),
-    Command("/dashboard/overlays/new", "chat-bubble-left-right", "New overlay", "create"),
-    Command("/dashboard/pixels/new", "code-bracket", "New pixel", "create tracking"),
-    Command("/dashboard/utm/new", "tag", "New UTM template", "create parameters analytics"),
-    Command("/dashboard/import", "arrow-up-tray", "Import links", "move bitly dub kutt shlink yourls csv undo"),
-    Command("/dashboard/theme", "moon", "Use dark colors", "theme mode", {"theme": "dark"}),
-    Command("/dashboard/theme", "sun", "Use light colors", "theme mode", {"theme": "light"}),
-    Command("/dashboard/theme", "computer-desktop", "Use the colors of the system", "theme mode", {"theme": ""}),
-    Command("/dashboard/signout", "arrow-right-start-on-rectangle", "Sign out", "log out leave", {}),
+    Command("/dashboard/links/new", "link", "New link", keywords="create shorten url"),
+    Command("/dashboard/files/new", "arrow-up-tray", "Upload a file", keywords="new create"),
+    Command("/dashboard/qr/new", "qr-code", "New QR code", keywords="create"),
+    Command("/dashboard/bios/new", "device-phone-mobile", "New bio page", keywords="create"),
+    Command("/dashboard/campaigns/new", "megaphone", "New campaign", keywords="create"),
+    Command("/dashboard/channels/new", "hashtag", "New channel", keywords="create tag"),
+    Command("/dashboard/domains/new", "globe-alt", "Add a domain", keywords="new create branded"),
+    Command("/dashboard/splash/new", "window", "New splash page", keywords="create"),
+    Command("/dashboard/overlays/new", "chat-bubble-left-right", "New overlay", keywords="create"),
+    Command("/dashboard/pixels/new", "code-bracket", "New pixel", keywords="create tracking"),
+    Command("/dashboard/utm/new", "tag", "New UTM template", keywords="create parameters analytics"),
+    Command(
+        "/dashboard/import", "arrow-up-tray", "Import links", keywords="move csv undo bitly dub kutt shlink yourls"
+    ),
+    Command("/dashboard/account#data", "arrow-down-tray", "Export your data", keywords="download archive backup move"),
+    Command("/dashboard/theme", "moon", "Use dark colors", keywords="theme mode", values={"theme": "dark"}),
+    Command("/dashboard/theme", "sun", "Use light colors", keywords="theme mode", values={"theme": "light"}),
+    Command(
+        "/dashboard/theme", "computer-desktop", "Use the colors of the system", keywords="theme", values={"theme": ""}
+    ),
+    *(
+        Command("/dashboard/language", "language", name, keywords="language", values={"language": code}, language=code)
+        for code, name in LANGUAGES.items()
+    ),
+    Command("/dashboard/signout", "arrow-right-start-on-rectangle", "Sign out", keywords="log out leave", values={}),
 )
 _SETTINGS = (
-    Command("/dashboard/shares", "share", "Share links", "statistics public secret customers"),
-    Command("/dashboard/account/factor", "lock-closed", "Two-factor authentication", "2fa security account"),
-    Command("/dashboard/account/sessions", "computer-desktop", "Sessions", "browsers devices security account"),
+    Command("/dashboard/links?status=dead", "link-slash", "Dead links", keywords="broken destinations check"),
+    Command("/dashboard/shares", "share", "Share links", keywords="statistics public secret customers"),
+    Command(
+        "/dashboard/account/connections",
+        "puzzle-piece",
+        "Connections",
+        keywords="bookmarklet browser phone app programs",
+    ),
+    Command(
+        "/dashboard/account/factor",
+        "lock-closed",
+        "Two-factor authentication",
+        keywords="2fa security account recovery codes",
+    ),
+    Command(
+        "/dashboard/account/sessions", "computer-desktop", "Sessions", keywords="browsers devices security account"
+    ),
+    Command("/dashboard/account/delete", "trash", "Delete account", keywords="close remove leave"),
 )
 _ADMIN = (
-    Command("/dashboard/admin/plans", "adjustments-horizontal", "Plans", "administration limits"),
-    Command("/dashboard/admin/reports", "shield-exclamation", "Reports", "administration abuse"),
-    Command("/dashboard/admin/blocks", "hand-raised", "Blocklist", "administration hosts words"),
-    Command("/dashboard/admin/brand", "swatch", "Brand", "administration name logo color"),
-    Command("/dashboard/admin/health", "server-stack", "Health", "administration status"),
+    Command("/dashboard/admin/plans", "adjustments-horizontal", "Plans", keywords="administration limits"),
+    Command("/dashboard/admin/reports", "shield-exclamation", "Reports", keywords="administration abuse"),
+    Command("/dashboard/admin/blocks", "hand-raised", "Blocklist", keywords="administration hosts words"),
+    Command("/dashboard/admin/brand", "swatch", "Brand", keywords="administration name logo color"),
+    Command("/dashboard/admin/health", "server-stack", "Health", keywords="administration status backup e-mail"),
 )
 _KEYWORDS = {
-    "/dashboard/account": "settings password e-mail profile",
-    "/dashboard/account/keys": "settings token",
-    "/dashboard/trash": "archive deleted restore undo",
+    "/dashboard/account": gettext_noop("settings password e-mail profile"),
+    "/dashboard/account/keys": gettext_noop("settings token"),
+    "/dashboard/trash": gettext_noop("archive deleted restore undo"),
 }
 
 
@@ -67,12 +98,13 @@ def pages(q: str, *, is_admin: bool) -> Sequence[Command]:
 
 def _pages(*, is_admin: bool) -> Iterator[Command]:
     for entry in (*navigation.MAIN, *navigation.ACCOUNT, *(navigation.ADMIN if is_admin else ())):
-        yield Command(entry.path, entry.icon, entry.label, _KEYWORDS.get(entry.path, ""))
+        yield Command(entry.path, entry.icon, entry.label, keywords=_KEYWORDS.get(entry.path, ""))
     yield from _SETTINGS
     if is_admin:
         yield from _ADMIN
 
 
 def _matches(command: Command, q: str) -> bool:
-    content = f" {gettext(command.label)} {command.keywords}".casefold()
+    translated = [gettext(text) for text in (command.keywords, "" if command.language else command.label) if text]
+    content = " ".join(("", command.label, command.keywords, *translated)).casefold()
     return all(f" {word}" in content for word in q.casefold().split())

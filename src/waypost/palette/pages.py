@@ -20,7 +20,7 @@ def show_results(context: PageContext) -> Response:
         "palette/search.html",
         q=q,
         entries={entry.path.removeprefix(f"{HOME}/"): entry for entry in navigation.MAIN},
-        matches=context.read(lambda tx: find(tx, context.account, q, settings=context.settings)),
+        matches=context.read(lambda tx: find(tx, context.account, context.search_words(tx, q))),
         actions=commands.actions(q),
         pages=commands.pages(q, is_admin=bool(context.user.owner)),
     )

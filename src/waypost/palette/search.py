@@ -1,21 +1,20 @@
-"""Find things of an account by their names, in all nouns at once."""
+"""Find things of an account by names, short URLs and hosts, in all nouns at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import CompoundSelect, Connection, Table, bindparam, literal, select, union_all
+from sqlalchemy import Connection, Select, literal, select, union_all
 
 from waypost.db.crud import PageRequest
-from waypost.db.schema import bios, campaigns, channels, domains, overlays, pixels, qrs, splashes, utm_templates
-from waypost.files import ops as files
-from waypost.links import words
 from waypost.links.quick_search import quick_page
-from waypost.settings import Settings
+from waypost.search import items
+from waypost.search.words import Word
 
 MAX_MATCHES = 5
 """Matches of a kind that are returned."""
-_MAX_NAMES = 2_000
 _WINDOW = PageRequest(limit=MAX_MATCHES)
+_WITHOUT_ALIAS = ("files", "campaigns")
+"""Folders of the things that are shown by their names alone."""
 
 
 @dataclass(frozen=True)
@@ -28,56 +27,26 @@ class Match:
     detail: str = ""
 
 
-_TABLES: dict[str, tuple[Table, str, str | None]] = {
-    "qr": (qrs, "name", "alias"),
-    "bios": (bios, "name", "alias"),
-    "campaigns": (campaigns, "name", None),
-    "channels": (channels, "name", None),
-    "splash": (splashes, "name", None),
-    "overlays": (overlays, "name", None),
-    "pixels": (pixels, "name", None),
-    "utm": (utm_templates, "name", None),
-    "domains": (domains, "host", None),
-}
-"""By folder: the table, its column with the name, and the one with the alias."""
-
-
-def _newest_names() -> CompoundSelect[str, int, str, str]:
-    """Select (folder, id, name, alias) of the newest rows of each table."""
-    newest = []
-    for folder, (table, name, alias) in _TABLES.items():
-        detail = table.c[alias] if alias else literal("")
-        query = select(literal(folder), table.c.id, table.c[name], detail)
-        owned = query.where(table.c.account == bindparam("account_id")).order_by(table.c.id.desc())
-        newest.append(owned.limit(_MAX_NAMES).subquery().select())
-    return union_all(*newest)
-
-
-_NAMES = _newest_names()
-
-
-def find(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequence[Match]:
+def find(tx: Connection, account: int, words: Sequence[Word]) -> Sequence[Match]:
     """Return the newest things that match all words, at most MAX_MATCHES of a kind; nothing without a word.
 
-    Links match as in the list of links (decision 93), files by the whole text, others by name or alias among the
-    2,000 newest of each kind.
+    They match as in the lists (decision 93). One statement for links, one for all other kinds.
     """
-    parsed = words.parse(tx, account, q, settings=settings)
-    if not parsed:
+    if not words:
         return ()
-    links = quick_page(tx, account, _WINDOW, words=parsed).items
+    links = quick_page(tx, account, _WINDOW, words=words).items
+    others = tx.execute(union_all(*_newest_of_each_kind(tx, account, words)))
     return (
         *(Match("links", link.id, link.title or link.alias, link.alias if link.title else "") for link in links),
-        *(Match("files", file.id, file.name) for file in files.page(tx, account, _WINDOW, name=q.strip()).items),
-        *_find_named(tx, account, [text.casefold() for text in q.split()]),
+        *(Match(folder, number, name or alias, alias if name else "") for folder, number, name, alias in others),
     )
 
 
-def _find_named(tx: Connection, account: int, texts: Sequence[str]) -> Sequence[Match]:
-    """Compare in Python, because SQLite folds the case of ASCII only."""
-    matches: dict[str, list[Match]] = {folder: [] for folder in _TABLES}
-    for folder, number, name, detail in tx.execute(_NAMES, {"account_id": account}):
-        content = f"{name} {detail}".casefold()
-        if len(matches[folder]) < MAX_MATCHES and all(text in content for text in texts):
-            matches[folder].append(Match(folder, number, name or detail, detail if name else ""))
-    return [match for folder in _TABLES for match in matches[folder]]
+def _newest_of_each_kind(tx: Connection, account: int, words: Sequence[Word]) -> Iterator[Select[str, int, str, str]]:
+    """Select (folder, id, name, alias) of the newest matches."""
+    for folder, kind in items.KINDS.items():
+        c = kind.table.c
+        shown_alias = literal("") if kind.alias is None or folder in _WITHOUT_ALIAS else kind.alias
+        query = select(literal(folder), c.id, kind.texts[0], shown_alias)
+        matches = query.where(c.account == account, items.matches(tx, kind, words)).order_by(c.id.desc())
+        yield matches.limit(MAX_MATCHES).subquery().select()

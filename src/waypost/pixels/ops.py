@@ -62,11 +62,15 @@ def get_owned(tx: Connection, account: int, pixel: int) -> Pixel:
 
 def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixel:
     """Create a pixel. Raises INVALID on `type` or `tag`."""
+    return get_owned(tx, account, crud.add(tx, pixels, account, new_columns(type=type, name=name, tag=tag)))
+
+
+def new_columns(*, type: str, name: str, tag: str) -> dict[str, str]:
+    """Return the columns of a new pixel. Raises INVALID as `add`."""
     canonical_type = _OTHER_NAMES.get(type.lower(), type.lower())
     if canonical_type not in TYPES:
         raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
-    fields = {"type": canonical_type, "name": name, "tag": _checked_tag(tag)}
-    return get_owned(tx, account, crud.add(tx, pixels, account, fields))
+    return {"type": canonical_type, "name": name, "tag": _checked_tag(tag)}
 
 
 def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -> None:

@@ -66,7 +66,7 @@ def blank_pixel(context: PageContext) -> Response:
     )
 
 
-@pages.post("/dashboard/pixels/new")
+@pages.post("/dashboard/pixels/new", resumable=True)
 def add_pixel(context: PageContext) -> Response:
     form = context.form()
     if context.create(form, NewPixel, ops.add) is None:
@@ -80,7 +80,7 @@ def edit_pixel(context: PageContext, id: int) -> Response:
     return context.render("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), providers=PROVIDERS)
 
 
-@pages.post("/dashboard/pixels/{id:int}")
+@pages.post("/dashboard/pixels/{id:int}", resumable=True)
 def save_pixel(context: PageContext, id: int) -> Response:
     pixel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     # The tag always counts as changed: the API requires it in every update.

@@ -1,6 +1,6 @@
 """QR codes: what they hold, how they look, and whom they belong to (decisions 30 to 36)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -13,6 +13,8 @@ from waypost.errors import invalid
 from waypost.qrcode import layout, payloads, styles
 from waypost.qrcode.payloads import Data, Type
 from waypost.qrcode.styles import PLAIN, Eyes, Gradient, Level, Modules, Style
+from waypost.search import items
+from waypost.search.words import Word
 from waypost.settings import Settings
 from waypost.urls import alias_namespace, blocklist
 from waypost.urls.short_urls import short_url
@@ -78,11 +80,11 @@ class Draft:
     version: int = 1
 
 
-def page(tx: Connection, account: int, window: PageRequest, *, q: str = "") -> Page[Listed]:
-    """The account's codes, or those with `q` in their name or alias."""
-    if not q:
+def page(tx: Connection, account: int, window: PageRequest, *, words: Sequence[Word] = ()) -> Page[Listed]:
+    """The account's codes, or those that match all words of a search."""
+    if not words:
         return crud.page(tx, qrs, account, window, Listed)
-    matches = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
+    matches = items.matches(tx, items.KINDS["qr"], words)
     return crud.filtered_page(tx, qrs, account, window, Listed, matches)
 
 

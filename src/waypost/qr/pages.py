@@ -1,59 +1,50 @@
 """Dashboard pages of QR codes: gallery, designer with preview, statistics."""
 
-import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, from_local_input, to_local_input
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.forms import Form, Shape, Value, from_local_input
 from waypost.dashboard.routing import Router
+from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.qr import ops, service
+from waypost.qr import form_errors, ops, service
+from waypost.qr.content_fields import DATE_LENGTH, PARTS, content_fields
 from waypost.qr.schemas import CodeChange, NewCode
-from waypost.qrcode import vcard
-from waypost.qrcode.payload_fields import sms_parts, wifi_parts
-from waypost.qrcode.render import design
+from waypost.qrcode.render import Drawing, design
 from waypost.qrcode.styles import PLAIN, Gradient
+from waypost.urls import alias_namespace
 from waypost.urls.short_urls import short_url
 
+T = TypeVar("T")
+B = TypeVar("B", bound=CodeChange)
 pages = Router()
 _LIST = "/dashboard/qr"
 _PER_PAGE = 24
 _PREVIEW_SIZE = 320  # pixels
-_DATE_LENGTH = len("YYYY-MM-DD")
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "link": ("link",),
-    "text": ("text",),
-    "vcard": (*vcard.CARD_FIELDS, "raw"),
-    "wifi": ("ssid", "pass", "encryption", "hidden"),
-    "email": ("email", "subject", "body"),
-    "phone": ("phone",),
-    "sms": ("phone", "message"),
-    "whatsapp": ("phone", "message"),
-    "event": ("title", "start", "end", "location", "description", "url", "raw"),
-    "geo": ("lat", "lng", "name", "raw"),
-    "app": ("apple", "google", "url"),
-    "crypto": ("currency", "address", "amount", "label", "message", "raw"),
-}
-"""Parts of the content by type of code. The form's fields are called `<type>.<part>`."""
 SHAPE = Shape(
     rows={**PARTS, "gradient": ("color", "type", "angle")},
     single=("data", "gradient"),
     flags=("blend", "unlogo"),
-    urls=("link.link", "vcard.site", "event.url", "app.apple", "app.google", "app.url"),
+    urls=("link.link", "vcard.site", "event.url", "app.apple", "app.google", "app.url", "logo"),
 )
 _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
+_STYLE_FIELDS = frozenset({*_STYLE, "margin", "gradient", "logo"})
 
 
 @pages.get("/dashboard/qr")
 def list_codes(context: PageContext) -> Response:
     page_request, q = context.page_request(_PER_PAGE), context.query("q")
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, q=q))
+
+    def work(tx: Connection) -> Page[ops.Listed]:
+        return ops.page(tx, context.account, page_request, words=context.search_words(tx, q))
+
+    page = context.read_after_ingest(work)
     return context.render_list("qr/list.html", page, q=q)
 
 
@@ -64,14 +55,21 @@ def show_new_form(context: PageContext) -> Response:
     return _new_page(context, Form({**_default_values(), "type": code_type, "link": link}))
 
 
-@pages.post("/dashboard/qr/new")
+@pages.post("/dashboard/qr/new", resumable=True)
 def create_code(context: PageContext) -> Response:
-    form = _submitted_form(context)
-    code = form.attempt(
-        lambda: service.add(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
-    )
+    form, logos = _submitted_form(context), service.Logos(context)
+
+    def work(body: NewCode) -> int:
+        if not form.errors:
+            return service.add(context, body, logos)
+        draft = service.draft(context, body, logos)
+        _prove(form, draft)
+        is_alias = {"host": alias_namespace.OWN, "alias": draft.alias}
+        context.read(lambda tx: alias_namespace.require_free(tx, context.account, **is_alias))
+        return 0
+
+    code = _collect(context, form, NewCode, work)
     if code is None:
-        _assign_to_part(form)
         return _new_page(context, form, status=400)
     return context.redirect(f"{_LIST}/{code}", message="Your QR code is ready.")
 
@@ -82,12 +80,8 @@ def preview_new_code(context: PageContext) -> Response:
     form = _submitted_form(context)
     if _is_empty(form):
         return _new_page(context, form)
-    preview = form.attempt(
-        lambda: _draw_preview(
-            service.draft(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
-        )
-    )
-    _assign_to_part(form)
+    logos = service.Logos(context)
+    preview = _collect(context, form, NewCode, lambda body: _draw_preview(form, service.draft(context, body, logos)))
     return _new_page(context, form, preview or "")
 
 
@@ -96,11 +90,19 @@ def show_code(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
-@pages.post("/dashboard/qr/{id:int}")
+@pages.post("/dashboard/qr/{id:int}", resumable=True)
 def update_code(context: PageContext, id: int) -> Response:
-    form = _submitted_change(context)
-    if form.attempt(lambda: _update(context, id, form)) is None:
-        _assign_to_part(form)
+    form, logos = _submitted_change(context), service.Logos(context)
+
+    def work(body: CodeChange) -> bool:
+        draft = _draft_change(context, id, form, logos, body)
+        if form.errors:
+            _prove(form, context.read(draft))
+        else:
+            service.change(context, id, draft, None)
+        return True
+
+    if not _collect(context, form, CodeChange, work):
         return _edit_page(context, id, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
@@ -108,16 +110,18 @@ def update_code(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/qr/{id:int}/preview")
 def preview_code(context: PageContext, id: int) -> Response:
     """Return the same for an existing code."""
-    form = _submitted_change(context)
-    preview = form.attempt(lambda: _draw_preview(context.read(_draft_change(context, id, form))))
-    _assign_to_part(form)
+    form, logos = _submitted_change(context), service.Logos(context)
+
+    def work(body: CodeChange) -> str:
+        return _draw_preview(form, context.read(_draft_change(context, id, form, logos, body)))
+
+    preview = _collect(context, form, CodeChange, work)
     return _edit_page(context, id, form, preview or "")
 
 
 @pages.get("/dashboard/qr/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    code = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return context.render("qr/delete.html", codes=[code])
+    return _confirmation(context, [id], ())
 
 
 @pages.post("/dashboard/qr/bulk")
@@ -125,8 +129,7 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
     if not ids:
         return context.redirect(_LIST, message="Select at least one QR code.", tone="bad")
-    codes = context.read(lambda tx: [ops.get_owned(tx, context.account, code) for code in ids])
-    return context.render("qr/delete.html", codes=codes)
+    return trash.confirm(context, "qr", partial(_confirmation, context))
 
 
 @pages.post("/dashboard/qr/delete")
@@ -141,6 +144,11 @@ def show_statistics(context: PageContext, id: int) -> Response:
     return statistics.page(context, "qr", id, title=code.name or code.alias, back=f"{_LIST}/{id}")
 
 
+def _confirmation(context: PageContext, ids: Sequence[int], vanished: Sequence[int]) -> Response:
+    codes = context.read(lambda tx: [ops.get_owned(tx, context.account, code) for code in ids])
+    return context.render("qr/delete.html", codes=codes, vanished=vanished)
+
+
 def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = None) -> Form:
     """Return the submitted form, with `data` built from the fields of the selected type."""
     form = context.form(SHAPE, current=current)
@@ -150,7 +158,7 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
         row |= {
             name: from_local_input(row[name], context.time_zone)
             for name in ("start", "end")
-            if len(row.get(name, "")) > _DATE_LENGTH
+            if len(row.get(name, "")) > DATE_LENGTH
         }
     data = {name: value.replace("\r\n", "\n") for name, value in row.items() if value}
     form.values["data"] = [data["raw"]] if "raw" in data else [data]
@@ -171,26 +179,25 @@ def _is_empty(form: Form) -> bool:
     return form.text("type") in PARTS and not any(value for part, value in values.items() if part != "currency")
 
 
-def _assign_to_part(form: Form) -> None:
-    """Replace the error of the content by one of the input that has it, if it is known."""
-    code_type, message = form.text("type"), form.errors.get("data", "")
-    parts = PARTS.get(code_type, ())
-    match = re.match(r"data(?:\.(\w+))? ", message)
-    part = (match[1] or (parts[0] if len(parts) == 1 else "")) if match else ""
-    if match and part in parts:
-        del form.errors["data"]
-        translated = gettext(message)  # here, because the catalog has the message with its API name
-        rest = translated.removeprefix(match[0]) if translated.startswith(match[0]) else message[match.end() :]
-        form.errors[f"{code_type}.{part}"] = f"{code_type}.{part} {rest}"
+def _collect(context: PageContext, form: Form, model: type[B], work: Callable[[B], T]) -> T | None:
+    """Return the result of `work`. None if the form is invalid; it then has the errors of all fields and parts."""
+    form_errors.assign_content(form, PARTS, context.settings)
+    result = context.collect(form, model, work, SHAPE)
+    if "type" in form.errors:
+        form.errors.pop("data", None)  # it was checked as content of another type
+    form_errors.assign_to_part(form, PARTS)
+    return result
 
 
-def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connection], ops.Draft]:
+def _draft_change(
+    context: PageContext, id: int, form: Form, logos: service.Logos, body: CodeChange
+) -> Callable[[Connection], ops.Draft]:
     """Return a function that builds a draft of the changed code.
 
     It raises INVALID if the code changed since the form was shown.
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no logo for another account's code
-    fields = service.Logos(context).resolve(form.read(CodeChange, context.time_zone, SHAPE))
+    fields = logos.resolve(body)
 
     def work(tx: Connection) -> ops.Draft:
         form.reject_stale(_values(tx, context, id))
@@ -199,13 +206,14 @@ def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connec
     return work
 
 
-def _update(context: PageContext, id: int, form: Form) -> bool:
-    service.change(context, id, _draft_change(context, id, form), None)
-    return True
+def _prove(form: Form, draft: ops.Draft) -> Drawing | None:
+    """Return the drawing, proven; None if a field of the style has an error, because the default replaces it."""
+    return None if form.errors.keys() & _STYLE_FIELDS else service.prove(draft)
 
 
-def _draw_preview(draft: ops.Draft) -> str:
-    return qr_image.drawing_data_url(service.prove(draft), _PREVIEW_SIZE)
+def _draw_preview(form: Form, draft: ops.Draft) -> str:
+    drawing = _prove(form, draft)
+    return qr_image.drawing_data_url(drawing, _PREVIEW_SIZE) if drawing else ""
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
@@ -219,7 +227,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
         "gradient": [{name: str(value) for name, value in gradient.items()}],
         "logo": "",
         "unlogo": "",
-        code.type: [_content_fields(code, context)],
+        code.type: [content_fields(code.type, code.data, context.time_zone)],
     }
 
 
@@ -230,37 +238,6 @@ def _default_values() -> Mapping[str, Value]:
         "margin": str(PLAIN.margin),
         "gradient": [{name: str(value) for name, value in vars(Gradient("#0d6b4f")).items()}],
     }
-
-
-def _content_fields(code: ops.Code, context: PageContext) -> dict[str, str]:
-    """Return the content by the fields of its type; `raw` if it was stored as one text that cannot be split."""
-    data = code.data
-    if not isinstance(data, str):
-        fields = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in data.items()}
-        if code.type == "event":
-            fields |= {name: _local_input(fields[name], context) for name in ("start", "end") if name in fields}
-        return fields
-    if code.type == "sms":
-        return dict(zip(PARTS["sms"], sms_parts(data), strict=True))
-    if code.type == "wifi":
-        return dict(zip(PARTS["wifi"], wifi_parts(data), strict=False))
-    if code.type in _RAW_TYPES:
-        return {"raw": data}
-    return {_SINGLE_FIELDS.get(code.type, code.type): data}
-
-
-# Types whose text is not split, and the field of a type's text if it is not called like the type.
-_RAW_TYPES = frozenset({"vcard", "event", "geo", "crypto"})
-_SINGLE_FIELDS = {"whatsapp": "phone", "app": "url"}
-
-
-def _local_input(value: str, context: PageContext) -> str:
-    """Return a UTC time of an event as the value of a datetime-local input; dates are returned unchanged."""
-    try:
-        moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)
-        return value if len(value) <= _DATE_LENGTH else to_local_input(int(moment.timestamp()), context.time_zone)
-    except (ValueError, OverflowError):
-        return value
 
 
 def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200) -> Response:

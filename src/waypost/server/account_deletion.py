@@ -16,7 +16,7 @@ from waypost.db.database import Database
 from waypost.domains import ops as domains
 from waypost.errors import Kind, Problem, account_deleted
 from waypost.files import ops as files
-from waypost.imports import plans as import_plans
+from waypost.imports import plan_removal
 from waypost.links import bulk_changes
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
@@ -131,7 +131,7 @@ def delete_account(database: Database, account: int, on_batch: Callable[[Connect
             pass
     owned_plans = select(schema.import_plans.c.id).where(schema.import_plans.c.account == account)
     for plan in database.read(lambda tx: tx.execute(owned_plans).scalars().all()):
-        import_plans.remove(database, account, plan)
+        plan_removal.remove(database, account, plan)
     for clicks in _CLICKS:
         write(partial(_remove_clicks, account=account, table=clicks))
     write(lambda tx: _remove_account(tx, account))

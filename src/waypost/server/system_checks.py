@@ -111,8 +111,9 @@ def _variables(_settings: Settings) -> Iterator[Finding]:
 
 def _permissions(settings: Settings) -> Iterator[Finding]:
     if paths := private_files.exposed(settings):
-        others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        text = f"Other users of this machine can access {paths[0]}{others}, which contains secrets."
+        text = f"Other users of this machine can access {paths[0]}, which contains secrets."
+        if others := len(paths) - 1:
+            text = f"Other users of this machine can access {paths[0]} and {others} more paths, which contain secrets."
         hint = f"Restart the service as the owner of the files, or run: chmod -R go= {settings.data_dir}"
         yield Finding("W005", "warning", text, hint)
 
@@ -124,7 +125,7 @@ def _countries(settings: Settings) -> Iterator[Finding]:
         databases.Mmdb(Path(settings.geo_file))
     except databases.DatabaseError as error:
         hint = "Every country will be Unknown. Correct WAYPOST_GEO_FILE, or remove it and run: waypost geo update"
-        yield Finding("W023", "warning", f"WAYPOST_GEO_FILE: {error}.", hint)
+        yield Finding("W023", "warning", f"The file of WAYPOST_GEO_FILE does not work: {error}.", hint)
 
 
 def _data_dir(settings: Settings) -> Iterator[Finding]:
@@ -234,13 +235,13 @@ def _mcp(settings: Settings) -> Iterator[Finding]:
         return
     try:
         major, minor = metadata.version("mcp").split(".")[:2]
-        fault = "" if (int(major), int(minor)) >= _MCP_SDK and int(major) == _MCP_SDK[0] else "has another version"
+        is_right = (int(major), int(minor)) >= _MCP_SDK and int(major) == _MCP_SDK[0]
+        text = "" if is_right else "WAYPOST_MCP is on, but the Python package mcp has another version."
     except metadata.PackageNotFoundError:
-        fault = "is not installed"
+        text = "WAYPOST_MCP is on, but the Python package mcp is not installed."
     except ValueError:
-        fault = "has an unknown version"
-    if fault:
-        text = f"WAYPOST_MCP is on, but the Python package mcp {fault}."
+        text = "WAYPOST_MCP is on, but the Python package mcp has an unknown version."
+    if text:
         yield Finding("W040", "error", text, "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off.")
 
 

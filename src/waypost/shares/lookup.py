@@ -51,9 +51,8 @@ def bounds(tx: Connection, share: Share) -> Bounds:
         return Bounds(today - timedelta(days=share.days - 1), today, zone)
     first = date.fromisoformat(share.firstday) if share.firstday else _first_day(tx, share, zone)
     last = min(date.fromisoformat(share.lastday), max(today, first)) if share.lastday else today
-    is_limited = share.firstday or share.lastday
     first, last = min(first, last), max(first, last)
-    return Bounds(first, last, zone, ALL if is_limited or (last - first).days < int(DEFAULT) else DEFAULT)
+    return Bounds(first, last, zone, ALL if share.is_limited or (last - first).days < int(DEFAULT) else DEFAULT)
 
 
 def _find_share(tx: Connection, condition: ColumnElement[bool]) -> Share | None:

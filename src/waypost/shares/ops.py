@@ -59,6 +59,11 @@ class Share:
         return f"/stats/{self.slug}-{self.id}" if self.slug else f"/stats/{self.token}"
 
     @property
+    def is_limited(self) -> bool:
+        """Return whether visitors may see only some days: no clicks of other days, or of unknown ones."""
+        return bool(self.firstday or self.lastday or self.days is not None)
+
+    @property
     def has_expired(self) -> bool:
         """Return whether the time of `expiry` has passed."""
         return self.expiry is not None and self.expiry < clock.now()

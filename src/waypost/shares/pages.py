@@ -39,7 +39,7 @@ def show_shares_of_item(context: PageContext, kind: str, id: int) -> Response:
     return _item_page(context, _known(kind), id, Form(_NEW))
 
 
-@pages.post("/dashboard/shares/{kind}/{id:int}")
+@pages.post("/dashboard/shares/{kind}/{id:int}", resumable=True)
 def create_share(context: PageContext, kind: str, id: int) -> Response:
     known, form = _known(kind), context.form(_SHAPE)
     context.read(lambda tx: crud.require_owned(tx, TABLES[known], context.account, id))
@@ -61,7 +61,7 @@ def show_share(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
-@pages.post("/dashboard/shares/{id:int}")
+@pages.post("/dashboard/shares/{id:int}", resumable=True)
 def update_share(context: PageContext, id: int) -> Response:
     form = context.form(_SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
 

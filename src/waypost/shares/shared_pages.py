@@ -84,7 +84,7 @@ def _find(context: PageContext, name: str) -> SharedItem:
     """Return the shared item. Raises NOT_FOUND, with the same message for every reason."""
     shared = context.database.read(lambda tx: lookup.find(tx, name, context.settings.base))
     if shared is None:
-        raise Problem(Kind.NOT_FOUND, "These statistics are not shared, or no longer.")
+        raise Problem(Kind.NOT_FOUND, "This address has no shared statistics.")
     return shared
 
 
@@ -110,6 +110,8 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
     )
     period = periods.requested(context, bounds)
     loaded = _load(context, share, period)
+    if context.query("format") == "csv":
+        return statistics.csv_response(loaded.report, share.title or shared.name)
     shown = statistics.report_context(loaded, period, kind=kind)
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
@@ -118,7 +120,6 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
         name=shared.name,
         url=shared.url,
         apart="sources" if kind == "campaign" else "",
-        baseline=0,
         **shown,
     )
 
@@ -131,10 +132,13 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     kind, item = share.key
     visit_filter = statistics_filter.requested(context, kind, item)
     days = context.settings.events_days
+    # Clicks without a time may be outside the days; those of a campaign belong to its links, which are not shared.
+    has_baseline = kind == "link" and not share.is_limited
 
     def read(tx: Connection) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
-        return replace(loaded, annotations=[])  # they tell what the account did
+        loaded = replace(loaded, annotations=[])  # they tell what the account did
+        return statistics.with_baseline(tx, loaded, share.account, kind, item) if has_baseline else loaded
 
     def compute() -> Loaded:
         subject = f"{kind} {item}"
@@ -142,5 +146,6 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
             raise too_many_attempts(wait)
         return context.database.read(read)
 
-    key = (kind, item, period.span, period.preset, period.bounds, tuple(sorted(visit_filter.labels.items())))
+    labels = tuple(sorted(visit_filter.labels.items()))
+    key = (kind, item, has_baseline, period.span, period.preset, period.bounds, labels)
     return context.services.results.get(key, compute)

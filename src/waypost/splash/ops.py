@@ -53,13 +53,13 @@ def get_owned(tx: Connection, account: int, splash: int) -> Splash:
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
     """Create a splash page. Raises INVALID on a URL."""
-    return get_owned(tx, account, crud.add(tx, splashes, account, _checked(tx, fields)))
+    return get_owned(tx, account, crud.add(tx, splashes, account, checked(tx, fields)))
 
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields; its links show them at once. Raises INVALID on a URL."""
     change_log.record_links(tx, links.c.splash == splash)
-    crud.change(tx, splashes, account, splash, _checked(tx, fields))
+    crud.change(tx, splashes, account, splash, checked(tx, fields))
 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
@@ -76,7 +76,8 @@ def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     return crud.count_by(tx, links.c.splash, ids)
 
 
-def _checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of these fields. Raises INVALID on a URL."""
     urls = {
         name: validation.web_url(fields[name], field=name) for name in ("link", "banner", "logo") if fields.get(name)
     }

@@ -36,7 +36,7 @@ def show_new_form(context: PageContext) -> Response:
     return context.render("splash/editor.html", allow_frames=True, splash=None, form=form)
 
 
-@pages.post("/dashboard/splash/new")
+@pages.post("/dashboard/splash/new", resumable=True)
 def create_splash(context: PageContext) -> Response:
     form = context.form(_SHAPE)
     splash = context.create(form, NewSplash, ops.add)
@@ -62,7 +62,7 @@ def show_splash(context: PageContext, id: int) -> Response:
     return context.render("splash/editor.html", allow_frames=True, splash=splash, form=Form(_values(splash)))
 
 
-@pages.post("/dashboard/splash/{id:int}")
+@pages.post("/dashboard/splash/{id:int}", resumable=True)
 def update_splash(context: PageContext, id: int) -> Response:
     splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(splash))

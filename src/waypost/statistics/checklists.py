@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Table, bindparam, exists, sele
 
 from waypost.backup import last_backup
 from waypost.clicks.geo import lookup
+from waypost.dashboard.i18n import gettext_noop
 from waypost.db.schema import bios, domains, links, qrs
 from waypost.db.schema.accounts import totp_secrets
 from waypost.settings import Settings
@@ -58,7 +59,7 @@ def steps_of_administrator(tx: Connection, settings: Settings) -> Sequence[Step]
     return (
         Step(
             settings.has_public_name,
-            "Set the public URL",
+            gettext_noop("Set the public URL"),
             "Short links start with it. Set it before you print or share one.",
             command="WAYPOST_BASE_URL=https://go.example.com",
         ),

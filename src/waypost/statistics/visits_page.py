@@ -10,6 +10,7 @@ from waypost.clicks.stats import raw_events, visit_search
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter, VisitPage
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
+from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visit_items import Item, Key, find_items
 
 pages = Router()
@@ -54,6 +55,7 @@ def _context(context: PageContext, visit_filter: VisitFilter) -> dict[str, Any]:
         "filter": visit_filter,
         "sort": visit_filter.sort or _ALL_SORTS,
         "days": context.settings.events_days,
+        "label_text": label_text,
     }
 
 

@@ -49,6 +49,8 @@ class DiskBlob:
 class DiskStore:
     """Objects as files of a folder."""
 
+    is_local = True
+
     def __init__(self, folder: Path) -> None:
         self.health = Health()
         self._folder = folder

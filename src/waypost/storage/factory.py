@@ -42,5 +42,14 @@ def probe(store: Store) -> str:
         store.remove(name)
     except (Problem, ObjectNotFound, OSError) as error:
         cause = error.__cause__ or error
-        return f"objects cannot be {step}: {' '.join(str(cause).split())[:200]}"
+        return _fault(step, " ".join(str(cause).split())[:200])
     return ""
+
+
+def _fault(step: str, cause: str) -> str:
+    """Return the fault of a step. Each is a text of its own, which the dashboard translates."""
+    if step == "written":
+        return f"objects cannot be written: {cause}"
+    if step == "read":
+        return f"objects cannot be read: {cause}"
+    return f"objects cannot be deleted: {cause}"

@@ -46,6 +46,8 @@ class S3Blob:
 class S3Store:
     """Objects in a bucket, or below a prefix of one."""
 
+    is_local = False
+
     def __init__(self, settings: Settings) -> None:
         self.health = Health()
         self._store = _client(settings, timedelta(seconds=60))

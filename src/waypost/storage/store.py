@@ -64,6 +64,9 @@ class Blob(Protocol):
 class Store(Protocol):
     """A collection of objects. Methods that are not async block; call them in threads and commands."""
 
+    is_local: bool
+    """The objects are local files, so that a small one is read at once."""
+
     @property
     def health(self) -> Health:
         """The result of the last check and of the last write."""

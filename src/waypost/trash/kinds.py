@@ -1,14 +1,16 @@
 """The kinds of items that the trash keeps, and how their rows belong together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 
-from waypost.db import schema
+from waypost.db import change_log, schema
 from waypost.db.crud import UniqueErrors
-from waypost.errors import taken
+from waypost.errors import Problem, taken
+from waypost.urls.alias_case import fold_aliases
 from waypost.urls.alias_namespace import OWN, ROTATORS
 
 
@@ -24,6 +26,8 @@ class Kind:
     alias: str = ""
     host: str | None = OWN
     unique_errors: UniqueErrors = field(default_factory=dict)
+    after_restoring: Callable[[Connection, Mapping[str, Any]], None] | None = None
+    """Called with the row of each item, after all were restored with their aliases."""
 
 
 def _named_again(noun: str, table: Table) -> UniqueErrors:
@@ -31,7 +35,31 @@ def _named_again(noun: str, table: Table) -> UniqueErrors:
     return {f"{table.name}_account_name_unique": taken("name", message)}
 
 
+_DOMAIN_TAKEN = taken("domain", "This domain was added again after it was deleted, so it cannot be restored.")
+_SAME_ALIASES = taken(
+    "domain", "Aliases that differ only by case were added to this domain, so it cannot be restored: it ignores case."
+)
+
+
+def _use_domain(tx: Connection, row: Mapping[str, Any]) -> None:
+    """Let links answer on a restored domain. Raises TAKEN if aliases in both cases were added, by any account."""
+    change_log.record(tx, row["host"])
+    if row["ignorecase"]:
+        try:
+            fold_aliases(tx, row["host"])
+        except Problem as problem:
+            if problem.field != "ignorecase":
+                raise
+            raise _SAME_ALIASES from None  # the aliases can be those of another account
+
+
 KINDS: Mapping[str, Kind] = {
+    "domain": Kind(
+        schema.domains,
+        names=("host",),
+        unique_errors={"domains_host_unique": _DOMAIN_TAKEN},
+        after_restoring=_use_domain,
+    ),
     "campaign": Kind(
         schema.campaigns, alias="slug", host=ROTATORS, unique_errors=_named_again("campaign", schema.campaigns)
     ),

@@ -25,6 +25,8 @@ from waypost.trash.snapshots import Snapshot
 DAYS = 30
 """Days until an item in the trash is deleted for good."""
 PURGED_AT_ONCE = 500
+MOVED_AT_ONCE = 1000
+"""Items that one transaction moves to the trash, or restores."""
 Remove = Callable[[Connection, int, Sequence[int]], None]
 _KEEP_ALIAS = (
     update(aliases)
@@ -76,14 +78,16 @@ def get_owned_many(tx: Connection, account: int, ids: Iterable[int]) -> list[Ite
     return [get_owned(tx, account, entry) for entry in sorted(set(ids))]
 
 
-def move(tx: Connection, account: int, name: str, ids: Iterable[int], remove: Remove) -> str:
+def move(tx: Connection, account: int, name: str, ids: Iterable[int], remove: Remove, *, batch: str = "") -> str:
     """Move items of the kind `name` to the trash; `remove` deletes them. Return their batch, "" if there are none.
+
+    `batch` is that of items which the same action has moved before.
 
     Their aliases stay reserved for the trash. Files keep counting toward the storage of the account, because their
     bytes are kept. Raises NOT_FOUND if one of the items does not exist; then none is moved.
     """
     account_rows.lock(tx, account)
-    now, batch = clock.now(), secrets.token_hex(16)
+    now, batch = clock.now(), batch or secrets.token_hex(16)
     taken = snapshots.take(tx, account, name, ids, now)
     if not taken:
         return ""
@@ -99,10 +103,18 @@ def move(tx: Connection, account: int, name: str, ids: Iterable[int], remove: Re
     return batch
 
 
+def contains(tx: Connection, account: int, name: str, item: int) -> bool:
+    """Return whether the item of the kind `name` is in the account's trash, by the id that it had."""
+    c = trash.c
+    query = select(c.id).where(c.account == account, c.kind == name, c.item == item).limit(1)
+    return tx.execute(query).first() is not None
+
+
 def restore(tx: Connection, account: int, ids: Iterable[int]) -> list[Entry]:
     """Restore items by their ids in the trash. Raises NOT_FOUND if one is not there, and INVALID and TAKEN.
 
-    INVALID: above the limit of the account's plan. TAKEN: another campaign or channel has got the name.
+    INVALID: above the limit of the account's plan. TAKEN: another campaign, channel or UTM template has got the name,
+    or the domain is used by now.
     """
     account_rows.lock(tx, account)
     unique_ids = set(ids)
@@ -115,11 +127,12 @@ def restore(tx: Connection, account: int, ids: Iterable[int]) -> list[Entry]:
     return entries
 
 
-def restore_batch(tx: Connection, account: int, batch: str) -> list[Entry]:
-    """Restore the remaining items of those that one action deleted. Raises as `restore`."""
+def restore_batch(tx: Connection, account: int, batch: str) -> tuple[list[Entry], bool]:
+    """Restore items that one action deleted. Return them, and whether more remain. Raises as `restore`."""
     account_rows.lock(tx, account)
-    ids = tx.execute(select(trash.c.id).where(trash.c.account == account, trash.c.batch == batch)).scalars().all()
-    return restore(tx, account, ids)
+    query = select(trash.c.id).where(trash.c.account == account, trash.c.batch == batch).order_by(trash.c.id)
+    ids = tx.execute(query.limit(MOVED_AT_ONCE + 1)).scalars().all()
+    return restore(tx, account, ids[:MOVED_AT_ONCE]), len(ids) > MOVED_AT_ONCE
 
 
 def purge(tx: Connection, account: int, ids: Iterable[int]) -> None:

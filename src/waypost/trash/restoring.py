@@ -36,7 +36,10 @@ class Entry:
 
 
 def put_back(tx: Connection, account: int, entries: Sequence[Entry]) -> None:
-    """Restore the items. Raises INVALID above the limit of the plan, TAKEN for the name of a campaign or channel."""
+    """Restore the items. Raises INVALID above the limit of the plan.
+
+    Raises TAKEN for the name of a campaign, channel or UTM template, and for a domain that is used by now.
+    """
     _add_late_clicks(tx, entries)
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
         by_kind = {name: [entry for entry in entries if entry.kind == name] for name in KINDS}
@@ -47,6 +50,10 @@ def put_back(tx: Connection, account: int, entries: Sequence[Entry]) -> None:
         for name, same in restored.items():  # parts can belong to items of two kinds
             _put_back_parts(tx, account, KINDS[name], same)
             _put_back_references(tx, account, KINDS[name], same)
+        for name, same in restored.items():
+            if (finish := KINDS[name].after_restoring) is not None:
+                for entry in same:
+                    finish(tx, _row(KINDS[name], entry))
 
 
 def _add_late_clicks(tx: Connection, entries: Sequence[Entry]) -> None:

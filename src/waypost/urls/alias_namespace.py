@@ -65,6 +65,14 @@ def claim(tx: Connection, account: int, kind: str, item: int, *, host: str, alia
         raise refusal(tx, account, host=host, alias=alias, field=field)
 
 
+def require_free(tx: Connection, account: int, *, host: str, alias: str, field: str = "custom") -> None:
+    """Raise TAKEN on `field` if the account could not claim the alias now."""
+    is_alias = (aliases.c.host == host, aliases.c.alias == alias)
+    row = tx.execute(select(aliases.c.account, aliases.c.kind, aliases.c.item).where(*is_alias)).first()
+    if row is not None and (row.account != account or row.kind is not None or row.item is not None):
+        raise refusal(tx, account, host=host, alias=alias, field=field)
+
+
 def refusal(tx: Connection, account: int, *, host: str, alias: str, field: str = "custom") -> Problem:
     """Return the TAKEN problem for an alias that is not free for the account."""
     is_alias = (aliases.c.host == host, aliases.c.alias == alias)

@@ -37,8 +37,9 @@ def normalize(alias: str, host: str) -> str:
 
 
 def fold_case(alias: str) -> str:
-    """Return the alias as a domain that ignores case stores it."""
-    return unicodedata.normalize("NFC", alias.lower())
+    """Return the alias as a domain that ignores case stores it. It does not become longer."""
+    lower = alias.replace("\u0130", "i").lower()  # \u0130 becomes two characters
+    return unicodedata.normalize("NFC", lower.replace("\u03c2", "\u03c3"))  # a capital sigma ends a word as either
 
 
 def check(alias: str, *, host: str = "", field: str) -> str:

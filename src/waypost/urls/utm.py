@@ -19,12 +19,17 @@ def set_parameters(url: str, values: Mapping[str, str]) -> str:
     """
     if not is_taggable(url):
         return url
+    return write_parameters(url, {name: value for name, value in values.items() if value})
+
+
+def write_parameters(url: str, values: Mapping[str, str]) -> str:
+    """Return any URL with the parameters, as `set_parameters`; those whose value is empty are removed."""
     rest, mark, fragment = url.strip().partition("#")
     before, _, query = rest.partition("?")
     pairs = [pair for pair in query.split("&") if pair]
     for name, value in values.items():
-        if value:
-            pairs = _with_parameter(pairs, name, f"{name}={quote(value, safe=_UNQUOTED)}")
+        added = [f"{name}={quote(value, safe=_UNQUOTED)}"] if value else []
+        pairs = _with_parameter(pairs, name, added)
     return before + ("?" + "&".join(pairs) if pairs else "") + mark + fragment
 
 
@@ -32,9 +37,9 @@ _UNQUOTED = "!*'()"
 """Characters that `encodeURIComponent` of browsers keeps, besides letters, digits and `-_.~`."""
 
 
-def _with_parameter(pairs: list[str], name: str, added: str) -> list[str]:
+def _with_parameter(pairs: list[str], name: str, added: list[str]) -> list[str]:
     positions = [position for position, pair in enumerate(pairs) if unquote_plus(pair.partition("=")[0]) == name]
     if not positions:
-        return [*pairs, added]
-    first, *others = positions
-    return [added if position == first else pair for position, pair in enumerate(pairs) if position not in others]
+        return [*pairs, *added]
+    others = [pair for position, pair in enumerate(pairs) if position not in positions]
+    return [*others[: positions[0]], *added, *others[positions[0] :]]

@@ -109,11 +109,11 @@ def _scheme(url: str) -> str:
 
 
 def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitResult:
-    allowed = ", ".join(["http://", "https://", *(f"{scheme}:" for scheme in sorted(extra))])
     if _scheme(url) not in _WEB_PORTS or url[len(_scheme(url)) :][:3] != "://":
-        raise invalid(
-            field, f"{field} must begin with {allowed}.".replace("http://, https://.", "http:// or https://.")
-        )
+        if extra:
+            allowed = ", ".join(["http://", "https://", *(f"{scheme}:" for scheme in sorted(extra))])
+            raise invalid(field, f"{field} must begin with {allowed}.")
+        raise invalid(field, f"{field} must begin with http:// or https://.")
     if _BLANK.search(url):
         raise invalid(
             field,

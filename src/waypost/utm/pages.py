@@ -29,7 +29,7 @@ def show_new_form(context: PageContext) -> Response:
     return context.render("utm/new.html", form=Form({name: context.query(name) for name in ("name", *NAMES)}))
 
 
-@pages.post("/dashboard/utm/new")
+@pages.post("/dashboard/utm/new", resumable=True)
 def create_template(context: PageContext) -> Response:
     form = context.form()
     if context.create(form, NewTemplate, ops.add) is None:
@@ -43,7 +43,7 @@ def show_editor(context: PageContext, id: int) -> Response:
     return context.render("utm/edit.html", utm_template=template, form=Form(_values(template)))
 
 
-@pages.post("/dashboard/utm/{id:int}")
+@pages.post("/dashboard/utm/{id:int}", resumable=True)
 def update_template(context: PageContext, id: int) -> Response:
     template = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(current=_values(template))

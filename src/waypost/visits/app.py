@@ -12,12 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from waypost.branding.brand import NO_BRAND, Brand
 from waypost.errors import Kind, Problem
 from waypost.http.security_headers import header_of
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.domain_view import DomainView
-from waypost.visits.responses import DOMAIN_KEY, Failure, PageRenderer
+from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
 from waypost.visits.services import Handler, Services
 
 
@@ -40,6 +41,8 @@ class PublicApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[DOMAIN_KEY] = domain = await self._find_domain(scope)
+        if domain is None:
+            scope[BRAND_KEY] = await self._brand_of_installation()
         app = self._domain_app if domain is not None and domain.id else self._app
         await app(scope, receive, send)
 
@@ -53,6 +56,12 @@ class PublicApp:
             alias = await visits.canonical_alias(host, path)
             return any([await visits.resolve(host, name) for name in {alias, alias.removesuffix("/qr")}])
         return False
+
+    async def _brand_of_installation(self) -> Brand:
+        with suppress(Problem):  # the page is shown without a brand
+            own_host = await self._services.visits.find_domain(OWN)
+            return own_host.brand if own_host is not None else NO_BRAND
+        return NO_BRAND
 
     async def _find_domain(self, scope: Scope) -> DomainView | None:
         header = header_of(scope, b"host")

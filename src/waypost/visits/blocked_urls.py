@@ -9,7 +9,8 @@ from typing import Any
 
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.interstitials import Interstitials
-from waypost.visits.lookup import BioView, LinkView, QrView, Resolved
+from waypost.visits.link_view import LinkView
+from waypost.visits.lookup import BioView, QrView, Resolved
 
 _URL_FIELDS = ("url", "link", "image", "site")
 """The fields of a bio block that can hold a URL."""
@@ -30,7 +31,7 @@ def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
     """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
     if not (link.interstitials and blocklist):
         return link
-    return replace(link, interstitials=_filter(link.interstitials, blocklist))
+    return link._replace(interstitials=_filter(link.interstitials, blocklist))
 
 
 def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:

@@ -191,9 +191,9 @@ class Cache:
         self._body_bytes = 0
 
 
-def page_key(name: Name, language: str, is_html: bool, is_gzip: bool) -> bytes:  # noqa: FBT001  # parts of the key
+def page_key(name: Name, language: str, is_html: bool, coding: str) -> bytes:  # noqa: FBT001  # parts of the key
     """Return the key of a page in `Cache.bodies`. A target of a request contains no blank."""
-    return b"%b %b %d %d" % (_key(name), language.encode(), is_html, is_gzip)
+    return b"%b %b %d %b" % (_key(name), language.encode(), is_html, coding.encode())
 
 
 def _key(name: Name) -> bytes:

@@ -1,10 +1,9 @@
 """Decide the outcome of a visit to a link: a pure function of facts (decisions 46, 47, 49)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from waypost.visits.lookup import LinkView
+from waypost.visits.link_view import LinkView
 
 RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
 _WEB = ("http://", "https://")
@@ -12,8 +11,7 @@ _WEB = ("http://", "https://")
 _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("macos", "desktop")}
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """Input of the decision. `now` is in seconds, `language` is the visitor's first one, such as "de"."""
 
     now: int
@@ -26,16 +24,14 @@ class Facts:
     query: str = ""
 
 
-@dataclass(frozen=True)
-class Redirect:
+class Redirect(NamedTuple):
     """Send the visitor to `url`. `is_click`: counts as a click; not so for a link that has expired."""
 
     url: str
     is_click: bool = True
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Show an error page."""
 
     reason: RefusalReason

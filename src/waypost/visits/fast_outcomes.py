@@ -45,5 +45,20 @@ class FastPage(NamedTuple):
     """Other visitors than browsers need the slow path."""
 
 
+class Delivery(NamedTuple):
+    """The content of a file for which a download was taken, and the flags of its journal line."""
+
+    response: Response
+    flags: bytes
+
+
+class FastDownload(NamedTuple):
+    """A download that must be taken before the file is sent."""
+
+    journal_target: bytes
+    take: Callable[[Callable[[Delivery | None], None]], None]
+    """Calls its argument later; with None if the visit needs the slow path."""
+
+
 class NeedsSlowPath(Exception):
     """The fast path has no answer to a visit."""

@@ -14,7 +14,6 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 from uvicorn.protocols.utils import get_remote_addr
@@ -38,7 +37,7 @@ from waypost.visits.request_sniffer import (
     REFERRER,
     HeaderValues,
     RequestSniffer,
-    accepted,
+    visit_request,
 )
 
 STATE_KEY = "waypost.worker_state"
@@ -195,8 +194,7 @@ class FastPathProtocol(LimitedProtocol):
         if target is None:
             return False
         address, country = self._client(headers)
-        words = headers[AGENT], headers[REFERRER], headers[LANGUAGE]
-        visit = VisitRequest(host.name, target.alias, address.decode(), country, *words, query=target.query)
+        visit = visit_request(headers, host.name, target.alias, address.decode(), country, target.query)
         version = self._worker_state.cache.version
         request = _Request(data, visit, headers, host.hsts, version)
         if target.is_rotator:
@@ -235,43 +233,38 @@ class FastPathProtocol(LimitedProtocol):
             self.data_received(data)
 
     def _respond_with(self, record: Any, request: _Request) -> bool:
-        visits = self._worker_state.visits
-        response = visits.respond(request.visit, record, accepted(request.headers), version=request.version)
-        if response is None or isinstance(response, LimitedResponse):
-            return response is not None and self._take_click(response, request)
+        response = self._worker_state.visits.respond(request.visit, record, version=request.version)
+        if isinstance(response, LimitedResponse):
+            self._held = request
+            response.take(self._resume_after_take)
+        elif response is not None:
+            self._send_from_record(response, request)
+        return response is not None
+
+    def _send_from_record(self, response: HotResponse, request: _Request) -> None:
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
         now = time.time_ns() // 1_000_000
         rotation = b""
         if isinstance(response, RotatedResponse):
             rotation = self._journal_line(response.campaign, request.headers, now)
         self._send(response, request.headers, request.hsts, now, rotation)
-        return True
 
-    def _take_click(self, response: LimitedResponse, request: _Request) -> bool:
-        taker = self._worker_state.visits.click_taker
-        if taker.is_overloaded:
-            return False
-        self._held = request
-        taker.submit(response.link, partial(self._resume_after_click, response))
-        return True
-
-    def _resume_after_click(self, response: LimitedResponse, is_taken: bool | BaseException) -> None:  # noqa: FBT001
-        """Send the response if the click was taken; log it even if the client has left, because the limit counts it."""
+    def _resume_after_take(self, response: HotResponse | None) -> None:
+        """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
         held, self._held = self._held, None
         assert held is not None
-        now = time.time_ns() // 1_000_000
         if self.transport.is_closing():
-            if is_taken is True:
+            if response is not None:
+                now = time.time_ns() // 1_000_000
                 self._worker_state.journal.write(self._journal_line(response, held.headers, now))
             return
-        if is_taken is True:
-            self._worker_state.record_redirects += 1
-            self._send(response, held.headers, held.hsts, now)
+        if response is None:
+            super().data_received(held.data)
+        else:
+            self._send_from_record(response, held)
             if self.is_draining:
                 self._worker_state.flush()
                 self.transport.close()
-        else:
-            super().data_received(held.data)
         self._read_early_data()
 
     def _client(self, headers: HeaderValues) -> tuple[bytes, bytes]:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.http.client_ip import is_private
+from waypost.http.compression import ContentCoding, content_coding
 from waypost.http.connection import HOST_HEADER
 from waypost.http.security_headers import HSTS, add_isolation
 from waypost.observability.metrics import Meter
@@ -25,13 +26,11 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import FastPage, FastRedirect, JournalFields
+from waypost.visits.fast_outcomes import Delivery, FastDownload, FastPage, FastRedirect, JournalFields
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.request_sniffer import Accepted
 from waypost.visits.responses import DOMAIN_KEY, PageRenderer, redirect
 from waypost.visits.visit import MAX_HOST, VisitService
 
-R = TypeVar("R", bound=HotResponse)
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
 _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
 _ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
@@ -57,15 +56,15 @@ class Target(NamedTuple):
     is_rotator: bool = False
 
 
-FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | None]
+FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | FastDownload | None]
 """Returns the response of a visit to a record, or None if the visit needs the slow path."""
 
 
-@dataclass(slots=True, kw_only=True)
-class LimitedResponse(HotResponse):
-    """A response that is sent only if a click could be taken from the limit of `link`. Never cached."""
+class LimitedResponse(NamedTuple):
+    """A response that is sent only if something could be taken from a limit."""
 
-    link: LinkKey
+    take: Callable[[Callable[[HotResponse | None], None]], None]
+    """Calls its argument later with the response; with None if the visit needs the slow path."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +90,7 @@ class _View(NamedTuple):
 
     language: str
     is_html: bool
-    is_gzip: bool
+    coding: ContentCoding
 
 
 class FastVisits:
@@ -108,7 +107,6 @@ class FastVisits:
         """`rules`: by the type of the record."""
         self.rotators = rotators
         self.loader = visits.loader
-        self.click_taker = visits.click_taker
         self._visits = visits
         self._pages = pages
         self._meter = meter
@@ -149,31 +147,46 @@ class FastVisits:
             alias = alias.lower()
         return Target(alias, quote(query, safe=URL_SAFE) if query else "", is_rotator)
 
-    def respond(self, visit: VisitRequest, record: Any, accepted: Accepted, *, version: int) -> HotResponse | None:
+    def respond(self, visit: VisitRequest, record: Any, *, version: int) -> HotResponse | LimitedResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         if record is None:
             may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
-            return None if may_be_path else self._not_found_response(visit, accepted)
+            return None if may_be_path else self._not_found_response(visit)
         rule = self._rules.get(type(record))
         outcome = rule(self._visits, visit, record) if rule else None
-        if outcome is None:
-            return None
+        if isinstance(outcome, FastRedirect):
+            return self._redirect(visit, outcome, version)
         if isinstance(outcome, FastPage):
-            return self._page(visit, outcome, accepted, version)
-        if outcome.limited_link is not None:
-            return _copy(_redirect(outcome), LimitedResponse, link=outcome.limited_link)
+            return self._page(visit, outcome, version)
+        return None if outcome is None else LimitedResponse(partial(_download, outcome))
+
+    def _redirect(
+        self, visit: VisitRequest, outcome: FastRedirect, version: int
+    ) -> HotResponse | LimitedResponse | None:
         response = _redirect(outcome)
+        if outcome.limited_link is not None:
+            return self._limited(response, outcome.limited_link)
         if outcome.also_logged is not None:
-            return _copy(response, RotatedResponse, campaign=outcome.also_logged)
+            return _rotated(response, outcome.also_logged)
         if outcome.is_constant:
             self._cache.put_hot((visit.host, visit.alias), response, version=version)
         return response
+
+    def _limited(self, response: HotResponse, link: LinkKey) -> LimitedResponse | None:
+        taker = self._visits.click_taker
+        if taker.is_overloaded:
+            return None
+
+        def take(done: Callable[[HotResponse | None], None]) -> None:
+            taker.submit(link, lambda is_taken: done(response if is_taken is True else None))
+
+        return LimitedResponse(take)
 
     @property
     def _cache(self) -> Cache:
         return self._visits.cache
 
-    def _not_found_response(self, visit: VisitRequest, accepted: Accepted) -> HotResponse | None:
+    def _not_found_response(self, visit: VisitRequest) -> HotResponse | None:
         """Log the visit for the domain, and redirect or show the error page (waypost.visits.alias)."""
         is_cached, domain = self._cache.get_domain(visit.host)
         if not is_cached:
@@ -185,7 +198,7 @@ class FastVisits:
             blocklist = self._cache.blocklist
             is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
             return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
-        view = self._page_view(visit, accepted)
+        view = self._page_view(visit)
         page = self._not_found.get((view, domain))
         if page is None:
             if len(self._not_found) >= _MAX_NOT_FOUND:
@@ -195,8 +208,8 @@ class FastVisits:
             self._meter.count("refusals", "missing")
         return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
 
-    def _page(self, visit: VisitRequest, page: FastPage, accepted: Accepted, version: int) -> HotResponse | None:
-        view = self._page_view(visit, accepted)
+    def _page(self, visit: VisitRequest, page: FastPage, version: int) -> HotResponse | None:
+        view = self._page_view(visit)
         if page.needs_html and not view.is_html:
             return None
         name = (visit.host, visit.alias)
@@ -218,16 +231,16 @@ class FastVisits:
         self._cache.put_body(key, body, version=version)
         return body
 
-    def _page_view(self, visit: VisitRequest, accepted: Accepted) -> _View:
+    def _page_view(self, visit: VisitRequest) -> _View:
         language = self._pages.language(visit.accept_language.decode("latin-1"))
-        return _View(language, b"text/html" in accepted.types, b"gzip" in accepted.encodings)
+        return _View(language, visit.wants_html, content_coding(visit.accept_encoding.decode("latin-1")))
 
 
 def _request(view: _View, domain: DomainView | None) -> Request:
     """Return a request with only the headers that a page may depend on."""
     headers = [
         (b"accept", b"text/html" if view.is_html else b""),
-        (b"accept-encoding", b"gzip" if view.is_gzip else b""),
+        (b"accept-encoding", view.coding.encode()),
         (b"accept-language", view.language.encode()),
     ]
     return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain})
@@ -250,10 +263,20 @@ def _redirect(fast_redirect: FastRedirect) -> HotResponse:
     )
 
 
-def _copy(response: HotResponse, kind: type[R], **fields: Any) -> R:
-    """Return the response with the additional fields of a subclass."""
+def _rotated(response: HotResponse, campaign: JournalFields) -> RotatedResponse:
     names = ("unique", "journal_target", "until_ms", "shared_headers", "flags")
-    return kind(**{name: getattr(response, name) for name in names}, **fields)
+    return RotatedResponse(**{name: getattr(response, name) for name in names}, campaign=campaign)
+
+
+def _download(download: FastDownload, done: Callable[[HotResponse | None], None]) -> None:
+    def finish(delivery: Delivery | None) -> None:
+        if delivery is None:
+            done(None)
+            return
+        content, status = _content(delivery.response), STATUS_LINE[delivery.response.status_code]
+        done(HotResponse(content, download.journal_target, 0, flags=delivery.flags, status_line=status))
+
+    download.take(finish)
 
 
 def _until_ms(expiry: int | None) -> int:

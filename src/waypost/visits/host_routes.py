@@ -6,7 +6,7 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.branding.brand import NO_BRAND, icon_file
+from waypost.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.http.client_ip import client_ip, is_private
 from waypost.settings import ROOT_PAGE
 from waypost.urls.alias_namespace import OWN
@@ -15,7 +15,7 @@ from waypost.urls.validation import ascii_host
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
-from waypost.visits.responses import DOMAIN_KEY, NO_STORE, json_error, redirect
+from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, NO_STORE, json_error, redirect
 from waypost.visits.services import Services
 
 # Crawlers may follow short links: link previews need that, and bots are counted separately. The API needs a key, and
@@ -106,8 +106,9 @@ async def robots(request: Request, services: Services) -> Response:
 async def favicon(request: Request, services: Services) -> Response:  # noqa: ARG001  # the signature of a Handler
     """`/favicon.ico`: the icon of the brand, if there is one."""
     domain: DomainView | None = request.scope.get(DOMAIN_KEY)
-    if domain is not None and domain.brand != NO_BRAND:
-        media_type, content = icon_file(domain.brand)
+    brand: Brand = request.scope.get(BRAND_KEY, NO_BRAND) if domain is None else domain.brand
+    if brand != NO_BRAND:
+        media_type, content = icon_file(brand)
         return Response(content, media_type=media_type, headers=_HEADERS)
     return Response(_icon(), media_type="image/x-icon", headers=_HEADERS)
 

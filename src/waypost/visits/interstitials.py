@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, and_, bindparam, select
 
@@ -80,8 +80,7 @@ class Interstitials:
     pixels: Sequence[Pixel] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InterstitialColumns:
+class InterstitialColumns(NamedTuple):
     """The columns of a link's row that describe its interstitials."""
 
     type: str

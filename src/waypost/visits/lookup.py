@@ -2,58 +2,36 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import JSON, Connection, String, Table, and_, bindparam, cast, exists, func, or_, select
+from sqlalchemy import (
+    JSON,
+    Connection,
+    FromClause,
+    Select,
+    String,
+    Table,
+    and_,
+    bindparam,
+    cast,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 
 from waypost.db import crud
 from waypost.db.change_log import Name
 from waypost.db.driver_statements import DriverSelect
-from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
+from waypost.db.schema import aliases, bios, domains, files, links, qrs
 from waypost.errors import Problem
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content, Data, Type
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
-from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
-
-
-@dataclass(frozen=True, slots=True)
-class LinkView:
-    """A link as a visit needs it. Times are in seconds, UTC; `password` is a hash."""
-
-    id: int
-    account: int
-    alias: str
-    url: str
-    title: str
-    password: str | None
-    expiry: int | None
-    clicklimit: int | None
-    expiryurl: str
-    status: str
-    geotarget: Sequence[Mapping[str, str]] = ()
-    devicetarget: Sequence[Mapping[str, str]] = ()
-    languagetarget: Sequence[Mapping[str, str]] = ()
-    deeplink: Mapping[str, str] | None = None
-    parameters: Sequence[Mapping[str, str]] = ()
-    interstitials: Interstitials | None = None
-    """Pages before the destination, if any."""
-
-    @property
-    def varies(self) -> bool:
-        """Return whether the destination depends on the visitor, a password or a click limit."""
-        return any(
-            (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
-        )
-
-    @property
-    def is_plain(self) -> bool:
-        """Return whether every visitor gets the same redirect."""
-        return self.status != "disabled" and self.interstitials is None and not self.varies
+from waypost.visits.link_view import LINK_COLUMNS, LinkView, link_of, read_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +111,11 @@ def resolve(tx: Connection, names: Sequence[Name], settings: Settings) -> dict[N
 
     Aliases on a branded domain need its account to own the domain (decision 39).
     """
-    rows = NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
+    if len(names) == 1:
+        (host, alias) = names[0]
+        rows = _OWN_RECORD.fetch_all(tx, alias=alias) if host == OWN else _RECORD.fetch_all(tx, host=host, alias=alias)
+    else:
+        rows = NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
     records = {(row[0], row[1]): _read_record(tx, row[2:], settings) for row in rows}
     return {name: record for name, record in records.items() if record is not None}
 
@@ -142,10 +124,10 @@ def plain_links(rows: Sequence[Sequence[Any]]) -> dict[Name, Resolved] | None:
     """Return the records of rows of NAMED_RECORDS, if all of them are links without interstitials, or else None."""
     records: dict[Name, Resolved] = {}
     for host, alias, _, kind, _, *columns in rows:
-        interstitials = InterstitialColumns(*columns[len(_LINK_FIELDS) :])
-        if kind != "link" or columns[0] is None or not interstitials.is_empty:
+        link, interstitials = link_of(columns) if kind == "link" else (None, None)
+        if link is None or (interstitials is not None and not interstitials.is_empty):
             return None
-        records[host, alias] = LinkView(**_link_values(columns))
+        records[host, alias] = link
     return records
 
 
@@ -156,9 +138,9 @@ def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
 
 
 def _read_record(tx: Connection, row: tuple[Any, ...], settings: Settings) -> Resolved | None:
-    account, kind, item, *link_columns = row
+    account, kind, item = row[:3]
     if kind == "link":
-        return _link_view(tx, link_columns)
+        return read_link(tx, row[3:])
     if kind == "qr":
         return _find_qr(tx, account, item, settings)
     read = _READERS.get(kind)
@@ -174,44 +156,6 @@ def _reader(table: Table, record: type[Resolved]) -> Callable[[Connection, int, 
         return record(*row) if row else None
 
     return read
-
-
-# Statements are built once: building one takes SQLAlchemy twice as long as executing it.
-_LINK_FIELDS = tuple(field.name for field in fields(LinkView) if field.name != "interstitials")
-_JSON_FIELDS = tuple(name for name in _LINK_FIELDS if isinstance(links.c[name].type, JSON))
-_LINK_COLUMNS = (
-    *(cast(links.c[name], String) if name in _JSON_FIELDS else links.c[name] for name in _LINK_FIELDS),
-    *(links.c[field.name].label(f"interstitial_{field.name}") for field in fields(InterstitialColumns)[:-1]),
-    exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account).label("has_pixels"),
-)
-_EMPTY_JSON: Mapping[str | None, Any] = {None: None, "null": None, "[]": ()}
-_LINK = DriverSelect(
-    select(*_LINK_COLUMNS).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
-)
-
-
-def find_link(tx: Connection, account: int, item: int) -> LinkView | None:
-    """Return a link by id and account."""
-    rows = _LINK.fetch_all(tx, item=item, account=account)
-    return _link_view(tx, rows[0]) if rows else None
-
-
-def _link_view(tx: Connection, row: Sequence[Any]) -> LinkView | None:
-    """Return the link of a row with _LINK_COLUMNS; None if there is no link, so that all of them are NULL."""
-    values = _link_values(row)
-    if values["id"] is None:
-        return None
-    columns = InterstitialColumns(*row[len(_LINK_FIELDS) :])
-    interstitials = read_interstitials(tx, values["account"], values["id"], columns)
-    return LinkView(**values, interstitials=interstitials)
-
-
-def _link_values(row: Sequence[Any]) -> dict[str, Any]:
-    values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
-    for name in _JSON_FIELDS:
-        text = values[name]
-        values[name] = _EMPTY_JSON[text] if text in _EMPTY_JSON else json.loads(text)
-    return values
 
 
 _QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")
@@ -251,19 +195,29 @@ _SCHEME = (
 )
 
 
+_COLUMNS = (aliases.c.host, aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item, *LINK_COLUMNS)
+_LINK_OF_ALIAS = and_(aliases.c.kind == "link", links.c.id == aliases.c.item, links.c.account == aliases.c.account)
+
+
+def _records_of(named_aliases: FromClause) -> Select[Any]:
+    query = select(*_COLUMNS).select_from(named_aliases)
+    return query.outerjoin(domains, _OWNED_DOMAIN).outerjoin(links, _LINK_OF_ALIAS).where(_IS_SERVED)
+
+
 def _named_records(names: TableValuedAlias, host: ColumnElement[str], alias: ColumnElement[str]) -> DriverSelect:
     """The statement of `resolve`. `names` are the rows of its parameter, a JSON array of [host, alias]."""
-    columns = (aliases.c.host, aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item)
-    is_link = and_(aliases.c.kind == "link", links.c.id == aliases.c.item, links.c.account == aliases.c.account)
-    return DriverSelect(
-        select(*columns, *_LINK_COLUMNS)
-        .select_from(names.join(aliases, and_(aliases.c.host == host, aliases.c.alias == alias)))
-        .outerjoin(domains, _OWNED_DOMAIN)
-        .outerjoin(links, is_link)
-        .where(_IS_SERVED)
-    )
+    return DriverSelect(_records_of(names.join(aliases, and_(aliases.c.host == host, aliases.c.alias == alias))))
 
 
+# For a single name: databases find it faster without JSON, and on the service's own host there is no domain.
+_RECORD = DriverSelect(
+    _records_of(aliases).where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"))
+)
+_OWN_RECORD = DriverSelect(
+    select(*_COLUMNS)
+    .select_from(aliases.outerjoin(links, _LINK_OF_ALIAS))
+    .where(aliases.c.host == OWN, aliases.c.alias == bindparam("alias"), aliases.c.kind.is_not(None))
+)
 _JSON_EACH = func.json_each(bindparam("names", type_=String)).table_valued("value")
 _JSON_ELEMENTS = func.json_array_elements(cast(bindparam("names", type_=String), JSON)).table_valued("value")
 NAMED_RECORDS = {

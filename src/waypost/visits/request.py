@@ -1,7 +1,7 @@
 """The parts of a visitor's request that matter to a visit, read once."""
 
 import base64
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import ClientDisconnect, Request
@@ -20,8 +20,7 @@ _MAX_FORM_BYTES = 4096  # a password of 128 percent-encoded characters
 _MAX_PASSWORD = 128
 
 
-@dataclass(frozen=True)
-class VisitRequest:
+class VisitRequest(NamedTuple):
     """A request for an alias. Header values are as they were sent."""
 
     host: str
@@ -36,6 +35,16 @@ class VisitRequest:
     password: str = ""
     is_head: bool = False
     is_prefetch: bool = False
+    accept: bytes = b""
+    accept_encoding: bytes = b""
+    byte_range: bytes = b""
+    """The header Range."""
+    cookie: bytes = b""
+
+    @property
+    def wants_html(self) -> bool:
+        """Return whether the client is a browser that displays the response."""
+        return b"text/html" in self.accept
 
     @property
     def flags(self) -> bytes:
@@ -71,6 +80,10 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
         password=await _read_password(request),
         is_head=request.method == "HEAD",
         is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),
+        accept=headers.get("accept", "").encode("latin-1"),
+        accept_encoding=headers.get("accept-encoding", "").encode("latin-1"),
+        byte_range=headers.get("range", "").encode("latin-1"),
+        cookie=headers.get("cookie", "").encode("latin-1"),
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from waypost.http.connection import MAX_HEADER_BYTES, MAX_HEADERS
+from waypost.visits.request import VisitRequest
 
-HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, FORWARDED, COUNTRY, _CONNECTION, _UNSUPPORTED = range(10)
+HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, RANGE, COOKIE, FORWARDED, COUNTRY = range(10)
+_CONNECTION, _UNSUPPORTED = 10, 11
 """Indexes of the header values that RequestSniffer returns."""
 # Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
 _HEADERS = {
@@ -18,6 +19,8 @@ _HEADERS = {
     b"accept-language": LANGUAGE,
     b"accept": ACCEPT,
     b"accept-encoding": ENCODING,
+    b"range": RANGE,
+    b"cookie": COOKIE,
     b"x-forwarded-for": FORWARDED,
     b"connection": _CONNECTION,
     **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNSUPPORTED),
@@ -31,16 +34,17 @@ HeaderValues = tuple[bytes, ...]
 _Picker = Callable[[dict[bytes, bytes]], HeaderValues]
 
 
-class Accepted(NamedTuple):
-    """The headers Accept and Accept-Encoding of a request."""
-
-    types: bytes
-    encodings: bytes
-
-
-def accepted(values: HeaderValues) -> Accepted:
-    """Return what a client accepts."""
-    return Accepted(values[ACCEPT], values[ENCODING])
+def visit_request(
+    headers: HeaderValues, host: str, alias: str, client_ip: str, country_code: bytes, query: str
+) -> VisitRequest:
+    """Return the visit that a request with these headers is."""
+    return VisitRequest(
+        *(host, alias, client_ip, country_code, headers[AGENT], headers[REFERRER], headers[LANGUAGE], query),
+        accept=headers[ACCEPT],
+        accept_encoding=headers[ENCODING],
+        byte_range=headers[RANGE],
+        cookie=headers[COOKIE],
+    )
 
 
 class RequestSniffer:

@@ -1,6 +1,6 @@
 """Pages and JSON errors for visitors: HTML for browsers, JSON for programs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
@@ -9,9 +9,10 @@ from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from waypost.branding.brand import NO_BRAND
+from waypost import formats
+from waypost.branding.brand import NO_BRAND, Brand
 from waypost.http.compression import compress
-from waypost.languages import direction, localize_size
+from waypost.languages import direction
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
 from waypost.visits.decide import RefusalReason
@@ -32,6 +33,8 @@ PAGE_HEADERS = {
 WEB_SCHEMES = ("http://", "https://")
 DOMAIN_KEY = "waypost.domain"
 """Key of the request's scope for the DomainView of the host, None for unknown hosts."""
+BRAND_KEY = "waypost.brand"
+"""Key of the request's scope for the brand of pages on unknown hosts."""
 
 
 class _Error(NamedTuple):
@@ -146,7 +149,7 @@ class PageRenderer:
         """Return a page as a response."""
         language = self._language(request)
         domain: DomainView | None = request.scope.get(DOMAIN_KEY)
-        brand = NO_BRAND if domain is None else domain.brand
+        brand: Brand = request.scope.get(BRAND_KEY, NO_BRAND) if domain is None else domain.brand
         values = {"favicon": brand.icon, "brand": brand, **values}
         values.setdefault("has_front_page", domain is not None and domain.has_front_page)
         text = self.render(template, language=language, **values).encode()
@@ -219,6 +222,16 @@ class PageRenderer:
         return page
 
 
+_FORMATS: Mapping[str, Callable[..., str]] = {
+    "number": formats.number,
+    "percent": formats.percentage,
+    "file_size": formats.size,
+    "utc_time": formats.utc_time,
+    "listing": formats.listing,
+}
+"""Filters of the templates."""
+
+
 @cache
 def _environment(language: str) -> Environment:
     """The templates in one of LANGUAGES. Compiled on first use, once per process."""
@@ -230,7 +243,8 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         auto_reload=False,  # saves a stat of each template per page
     )
-    environment.filters["localized_size"] = partial(localize_size, language=language)
+    for name, function in _FORMATS.items():
+        environment.filters[name] = partial(function, language=language)
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # by the extension
         translations.gettext, translations.ngettext, newstyle=True
     )

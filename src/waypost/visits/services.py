@@ -33,6 +33,11 @@ class InstallationSigner:
         self._database = database
         self._signer: Signer | None = None
 
+    @property
+    def loaded(self) -> Signer | None:
+        """Return the signer if it was read."""
+        return self._signer
+
     async def get(self) -> Signer:
         """Return the signer."""
         if self._signer is None:

@@ -1,7 +1,7 @@
 """Visits: resolve an alias, decide the outcome, take from limits, and log the click (decisions 46 to 49)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ from waypost.visits.cache import Cache
 from waypost.visits.click_limits import ClickTaker, LinkKey, has_clicks_left
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.domain_view import DomainView, find_domain
-from waypost.visits.lookup import LinkView, Resolved
+from waypost.visits.link_view import LinkView
+from waypost.visits.lookup import Resolved
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 
@@ -162,23 +163,18 @@ class VisitService:
         return await anyio.to_thread.run_sync(read, limiter=self._read_limiter)
 
     def facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
-        """Return the facts for the decision. A plain link needs no lookup of country and device."""
-        now = clock.now()
-        if link.is_plain:
-            return Facts(now=now, unlocked=unlocked, query=visit.query)
-        agent = classifier.agent(visit.agent_text)
-        country_code = visit.country_code.decode("latin-1")
-        country = name_of(country_code) if country_code else self.countries.country(visit.client_ip)
-        return Facts(
-            now=now,
-            unlocked=unlocked,
-            country=country,
-            country_code=code_of(country),
-            os=agent.os,
-            device=agent.device,
-            language=classifier.language(visit.accept_language.decode("latin-1")),
-            query=visit.query,
-        )
+        """Return the facts for the decision. Only those that the rules of the link need are looked up."""
+        country = os = device = language = ""
+        if link.geotarget:
+            code = visit.country_code.decode("latin-1")
+            country = name_of(code) if code else self.countries.country(visit.client_ip)
+        if link.devicetarget or link.deeplink:
+            agent = classifier.agent(visit.agent_text)
+            os, device = agent.os, agent.device
+        if link.languagetarget:
+            language = classifier.language(visit.accept_language.decode("latin-1"))
+        country_code = code_of(country) if country else ""
+        return Facts(clock.now(), unlocked, country, country_code, os, device, language, visit.query)
 
     async def _has_clicks_left(self, link: LinkView, *, takes_click: bool) -> bool:
         """Return whether a link's click limit allows this visit. `takes_click`: take the click from the limit."""
@@ -199,5 +195,5 @@ def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Fact
     if not isinstance(outcome, Redirect) or not blocked:
         return False
     if outcome.is_click and facts.query:
-        outcome = decide(link, replace(facts, query=""))
+        outcome = decide(link, facts._replace(query=""))
     return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)

@@ -77,8 +77,10 @@ class ImageBlock(TypedDict, total=False):
     """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["image"]]
     """Kind of the block."""
-    image: Required[str]
-    """URL of the picture."""
+    picture: str
+    """Picture of the page, sent like `thumbnail`."""
+    image: str
+    """URL of a picture on another server, if there is no `picture`."""
     link: str
     """Destination of the picture."""
     alt: str

@@ -16,6 +16,8 @@ class NewCampaign(TypedDict, total=False):
     """Last part of the rotator's URL; null for no rotator."""
     public: bool | None
     """True if visitors can open the list page."""
+    indexable: bool | None
+    """True if search engines may index the list page, which must be public for that."""
     rotation: Literal["random", "weighted", "ordered"] | None
     """How the rotator selects a link."""
     sticky: bool | None
@@ -42,6 +44,8 @@ class CampaignChange(TypedDict, total=False):
     """Last part of the rotator's URL; null for no rotator."""
     public: bool | None
     """True if visitors can open the list page."""
+    indexable: bool | None
+    """True if search engines may index the list page, which must be public for that."""
     rotation: Literal["random", "weighted", "ordered"] | None
     """How the rotator selects a link."""
     sticky: bool | None

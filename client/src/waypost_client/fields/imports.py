@@ -28,7 +28,9 @@ class NewImport(TypedDict, total=False):
     timezone: str | None
     """Time zone of the dates in YOURLS; UTC by default."""
     hosts: Mapping[str, str] | None
-    """Hosts of the source, and the host here for each; empty for the service's own."""
+    """Hosts of the source, and the host here for each; empty for the service's own. The empty host of the source
+    is that of links without one, such as in a dump of YOURLS.
+    """
     conflicts: Literal["skip", "suffix", "replace"] | None
     """A taken alias: `skip` the row, add a `suffix`, or `replace` your own link."""
     folders: Literal["campaign", "channel", "ignore"] | None

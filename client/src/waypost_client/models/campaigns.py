@@ -33,7 +33,7 @@ class Campaign(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignSettings(Record):
-    """A campaign with its rotator settings."""
+    """A campaign with the settings of its rotator and of its list page."""
 
     id: int = 0
     """Id of the item in paths and in other requests."""
@@ -51,6 +51,8 @@ class CampaignSettings(Record):
     """URL of the list page."""
     views: int = 0
     """Visits of the rotator and the list page."""
+    indexable: bool = False
+    """True if search engines may index the list page, which must be public for that."""
     rotation: str = ""
     """How the rotator selects a link."""
     sticky: bool = False

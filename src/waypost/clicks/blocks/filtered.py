@@ -51,7 +51,7 @@ def _blocks(tx: Connection, account: int, visit_filter: VisitFilter, first: int,
     names = [b[name] for name in Block.__dataclass_fields__]
     in_period = (b.account == account, b.last_ms >= first * 1000, b.first_ms < after * 1000)
     query = select(*names).where(*in_period, *_may_match(visit_filter))
-    for row in tx.execute(query.execution_options(yield_per=8)):
+    for row in tx.execute(query.execution_options(yield_per=8, binary=True)):
         yield Block(*row)
     last_id = tx.execute(select(func.coalesce(func.max(b.last_id), 0)).where(b.account == account)).scalar_one()
     later = select(*(c[name] for name in COLUMNS)).where(

@@ -116,8 +116,8 @@ class TorTables:
                         first, last, code = line.split(",")
                         ranges.add(pack(first), pack(last), code.strip())
         except OSError as error:  # inet_pton raises it for an invalid address, too
-            reason = f"cannot be read: {error.strerror}" if error.errno else f"is damaged: {line[:80]!r}"
-            raise DatabaseError(f"{path} {reason}") from error
+            cause = f"{path} cannot be read: {error.strerror}" if error.errno else f"{path} is damaged: {line[:80]!r}"
+            raise DatabaseError(cause) from error
         except (ValueError, OverflowError) as error:
             raise DatabaseError(f"{path} is damaged: {line[:80]!r}") from error
         return ranges
@@ -144,7 +144,7 @@ class _Ranges:
         """Append a range that follows all others. Raises ValueError if it does not."""
         start, end = int.from_bytes(first, "big"), int.from_bytes(last, "big")
         if not self._next <= start <= end:
-            raise ValueError("out of order")
+            raise ValueError
         if start > self._next:
             self._append(self._next.to_bytes(len(first), "big"), "")
         self._append(first, code)

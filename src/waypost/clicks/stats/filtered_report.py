@@ -14,7 +14,7 @@ from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.db.schema import installation
 
 _FILTERED = "waypost.clicks.blocks.filtered"
-_MAX_ITEMS = 50
+MAX_ITEMS = 50
 _ONLY_ITEMS: Parts = frozenset({"items"})
 _ONLY_TIMES: Parts = frozenset()
 
@@ -46,14 +46,14 @@ def read(tx: Connection, account: int, visit_filter: VisitFilter, span: Span, si
     labels = {
         name: {label: n for label, n in counter.most_common() if label} for name, counter in counts.labels.items()
     }
-    items = dict(counts.items.most_common(_MAX_ITEMS))
+    items = dict(counts.items.most_common(MAX_ITEMS))
     return FilteredReport(compose(span, counts.times, labels), counts.times, items)
 
 
 def clicks_by_item(tx: Connection, account: int, span: Span, since: int) -> Mapping[tuple[str, int], int]:
     """Return the clicks of the most clicked items of an account in a span."""
     counts = count_span(tx, account, VisitFilter(), span, since, parts=_ONLY_ITEMS)
-    return dict(counts.items.most_common(_MAX_ITEMS))
+    return dict(counts.items.most_common(MAX_ITEMS))
 
 
 def times_until(tx: Connection, account: int, visit_filter: VisitFilter, span: Span, after: int) -> Times:

@@ -15,7 +15,9 @@ from waypost.db.schema import click_labels, click_times
 
 Interval = Literal["hour", "day", "week", "month"]
 MAX_POINTS = 10_000
-_MAX_LABELS = 50
+MAX_LABELS = 50
+"""Labels of a dimension in a report, except countries."""
+_MAX_COUNTRIES = 300  # all of them, for the map
 COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 """The columns of `click_times` with counts, in the order of the fields of `VisitCounts`."""
 # Dimensions and their names in the API.
@@ -102,7 +104,7 @@ class Report:
     dimensions: Annotated[
         Mapping[str, Mapping[str, int]],
         Field(
-            description="Clicks by label of each dimension, for whole days in UTC; at most 50 labels each: `countries`,"
+            description="Clicks by label of each dimension, for whole days in UTC: all `countries`, and at most 50"
             " `referrers`, `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.",
             examples=[{"countries": {"Germany": 80, "France": 31}, "devices": {"Mobile": 90, "Desktop": 38}}],
         ),
@@ -159,7 +161,8 @@ def compose(span: Span, times: Times, labels: Mapping[str, Mapping[str, int]]) -
         total=total,
         series=series,
         dimensions={
-            key: dict(islice(labels.get(name, _NO_LABELS).items(), _MAX_LABELS)) for name, key in _DIMENSIONS.items()
+            key: dict(islice(labels.get(name, _NO_LABELS).items(), _max_labels(name)))
+            for name, key in _DIMENSIONS.items()
         },
     )
 
@@ -220,9 +223,13 @@ def _top_labels(tx: Connection, kind: str, item: int, first: int, last: int) -> 
     labels: dict[str, dict[str, int]] = {name: {} for name in _DIMENSIONS}
     for row in tx.execute(_LABELS, {"kind": kind, "item": item, "first": first, "last": last}):
         counts = labels.setdefault(row.dimension, {})
-        if len(counts) < _MAX_LABELS:
+        if len(counts) < _max_labels(row.dimension):
             counts[row.label] = int(row.n)
     return labels
+
+
+def _max_labels(dimension: str) -> int:
+    return _MAX_COUNTRIES if dimension == "country" else MAX_LABELS
 
 
 _labels = click_labels.c

@@ -5,7 +5,7 @@ from sqlalchemy import JSON, Column, Index, String, Table, Text, UniqueConstrain
 from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, number, owned, parent, string
 
 # The plan of an import. `state` is reading, failed (with `error`), planned, applying, applied, undoing or undone.
-# `ignored` are the columns that were not read. Rows up to (`stage_position`, `created_position`, `row_position`),
+# `ignored` are the columns that were not read. Rows up to (`stage_position`, `rank_position`, `row_position`),
 # clicks up to `clicks_position` and parts up to `parts_position` have been applied; `added` are the ids of channels and
 # campaigns that this created. `busy_until`: a process reads, applies or undoes the plan until then, and extends it.
 import_plans = owned(
@@ -19,14 +19,15 @@ import_plans = owned(
     number("busy_until"),
     number("row_count"),
     number("stage_position"),
-    number("created_position"),
+    number("rank_position"),
     number("row_position"),
     number("clicks_position"),
     number("parts_position"),
 )
 
 # A row of the source and its fate. `line` is its line in the file; `item` is the link that it changes or has created,
-# or another `kind` of item; `fields` describe it. Rows are applied in the order of (stage, created, id).
+# or another `kind` of item; `fields` describe it. Rows are applied in the order of (stage, rank, id). `rank` is the
+# time of creation, because lists go by id, or the line in an archive, whose rows are in the order of ids.
 import_rows = Table(
     "import_rows",
     metadata,
@@ -44,11 +45,12 @@ import_rows = Table(
     string("alias"),
     string("url"),
     number("created"),
+    number("rank"),
     Column("digest", String(64), nullable=False),
     Column("item", Id),
     Column("fields", JSON, nullable=False),
     Index("import_rows_plan_alias", "plan", "host", "alias"),
-    Index("import_rows_plan_created", "plan", "stage", "created", "id"),
+    Index("import_rows_plan_rank", "plan", "stage", "rank", "id"),
     Index("import_rows_plan_source_id", "plan", "source_id"),
     Index("import_rows_plan_line", "plan", "line"),
     sqlite_autoincrement=True,

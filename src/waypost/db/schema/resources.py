@@ -12,6 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from waypost.db.schema.columns import (
@@ -58,6 +59,7 @@ campaigns = owned(
     Column("name", Text, nullable=False),
     Column("slug", String(50)),
     flag("public"),
+    flag("indexable"),
     number("views"),
     Column("rotation", String(8), nullable=False, default="random"),
     flag("sticky"),
@@ -145,6 +147,12 @@ links = owned(
     number("uniqueclicks"),
     number("importedclicks"),
     Index("links_account_clicks", "account", "clicks", "id"),
+    Index(
+        "links_account_imported",
+        *("account", "campaign", "id", "importedclicks"),
+        sqlite_where=text("importedclicks > 0"),
+        postgresql_where=text("importedclicks > 0"),
+    ),
     Index("links_account_urlhash", "account", "urlhash", "id"),
     Index("links_campaign", "campaign", "id"),
     Index("links_account_status", "account", "status", "id"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Table, exists, select
 
@@ -26,10 +26,14 @@ from waypost.pixels import ops as pixels
 from waypost.pixels.api import NewPixel
 from waypost.qr import ops as qr_codes
 from waypost.qr.schemas import NewCode
+from waypost.settings import Settings
 from waypost.splash import ops as splash_pages
 from waypost.splash.api import NewSplash
 from waypost.utm import ops as utm_templates
 from waypost.utm.api import NewTemplate
+
+Check = Callable[[Connection, int, Settings, Mapping[str, Any]], object]
+"""Called with a transaction, the account, the settings and the fields of a new item."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Noun:
     """A noun in an archive. `model` is the body of the API; `totals` are columns of counters, the first one of visits.
 
     `same` are the columns that make two items equal. `uses` are columns that refer to it: undo keeps one in use.
+    `check` raises what the creation of an item raises although its model is valid.
     """
 
     table: Table
@@ -45,19 +50,46 @@ class Noun:
     totals: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     uses: tuple[ColumnElement[Any], ...] = ()
+    check: Check | None = None
+
+
+def _check_domain(tx: Connection, _account: int, settings: Settings, fields: Mapping[str, Any]) -> None:
+    domains.new_columns(tx, settings=settings, **fields)
+
+
+def _check_pixel(_tx: Connection, _account: int, _settings: Settings, fields: Mapping[str, Any]) -> None:
+    pixels.new_columns(**fields)
+
+
+def _check_splash_page(tx: Connection, _account: int, _settings: Settings, fields: Mapping[str, Any]) -> None:
+    splash_pages.checked(tx, fields)
+
+
+def _check_overlay(tx: Connection, _account: int, _settings: Settings, fields: Mapping[str, Any]) -> None:
+    overlays.new_columns(tx, cast(overlays.Fields, fields))
+
+
+def _check_campaign(tx: Connection, account: int, _settings: Settings, fields: Mapping[str, Any]) -> None:
+    campaigns.check_slug_of_new(tx, account, fields.get("slug"))
 
 
 _channel_items, _links = schema.channel_items.c, schema.links.c
 KINDS: Mapping[str, Noun] = {
-    "domain": Noun(schema.domains, NewDomain, domains.remove, same=("host",)),
+    "domain": Noun(schema.domains, NewDomain, domains.remove, check=_check_domain, same=("host",)),
     "pixel": Noun(
-        schema.pixels, NewPixel, pixels.remove, same=("type", "name", "tag"), uses=(schema.link_pixels.c.pixel,)
+        schema.pixels,
+        NewPixel,
+        pixels.remove,
+        check=_check_pixel,
+        same=("type", "name", "tag"),
+        uses=(schema.link_pixels.c.pixel,),
     ),
     "utm": Noun(schema.utm_templates, NewTemplate, utm_templates.remove, same=("name",)),
     "splash": Noun(
         schema.splashes,
         NewSplash,
         splash_pages.remove,
+        check=_check_splash_page,
         same=("name", "title", "message", "counter", "skip", "link", "banner", "logo"),
         uses=(_links.splash,),
     ),
@@ -65,12 +97,19 @@ KINDS: Mapping[str, Noun] = {
         schema.overlays,
         NewOverlay,
         overlays.remove,
+        check=_check_overlay,
         same=("name", "type", "message", "label", "link", "position", "delay", "button", "code", "image", "webhook"),
         uses=(_links.overlay,),
     ),
     "channel": Noun(schema.channels, NewChannel, channels.remove, same=("name",), uses=(_channel_items.channel,)),
     "campaign": Noun(
-        schema.campaigns, NewCampaign, campaigns.remove, ("views",), same=("name",), uses=(_links.campaign,)
+        schema.campaigns,
+        NewCampaign,
+        campaigns.remove,
+        ("views",),
+        check=_check_campaign,
+        same=("name",),
+        uses=(_links.campaign,),
     ),
     "link": Noun(schema.links, LinkChange, links.remove, ("clicks", "uniqueclicks", "importedclicks", "taken")),
     "bio": Noun(schema.bios, BioChange, bios.remove, ("clicks", "uniqueclicks")),

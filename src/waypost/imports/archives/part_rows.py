@@ -30,6 +30,8 @@ from waypost.db.schema import (
 from waypost.imports.archives.parts import ACCOUNT_KIND, Row
 from waypost.imports.archives.references import Items, Key
 
+_NOT_HERE = 0
+"""The id of all items of an archive that do not come along."""
 _TIME_KEY = ("kind", "item", "at", "account", "clicks", "uniques", "bots", "previews", "others", "late")
 _LABEL_KEY = ("kind", "item", "day", "dimension", "label", "account", "n")
 _EVENT = (
@@ -118,9 +120,10 @@ def _insert_new(tx: Connection, table: Table, values: list[dict[str, Any]]) -> N
 def _add_times(tx: Connection, account: int, content: Any, items: Items, *, sign: int = 1) -> None:
     rows: dict[tuple[str, int, int], list[int]] = {}
     for kind, item, at, *counts in content["rows"]:
-        if (kind, item) not in items.created:
+        item_id = _item_here(kind, item, content, items)
+        if item_id is None:
             continue
-        for owner in _owners(kind, items.created[kind, item], account, content):
+        for owner in _owners(kind, item_id, account, content):
             row = rows.setdefault((*owner, at), [0] * len(counts))
             row[:] = [total + sign * count for total, count in zip(row, counts, strict=True)]
     values = [(*key, account, *counts) for key, counts in sorted(rows.items())]
@@ -153,10 +156,18 @@ def _owners(kind: str, item: int, account: int, content: Any) -> list[tuple[str,
     return [(kind, item), *([(ACCOUNT_KIND, account)] if counts_for_account else [])]
 
 
+def _item_here(kind: str, item: int, content: Any, items: Items) -> int | None:
+    """Return the id here of an item of the archive; None if its statistics are left out.
+
+    It is _NOT_HERE for an item that does not come along although the totals of the account include its visits.
+    """
+    return items.created.get((kind, item), None if content["adds_to_account"] else _NOT_HERE)
+
+
 def _label_here(kind: str, label: str, items: Items) -> str:
     """Return a label with the id here of the link that it names."""
     link = link_of(label) if kind == "campaign" else None
-    return label if link is None else label_of(items.created.get(("link", link), 0))
+    return label if link is None else label_of(items.created.get(("link", link), _NOT_HERE))
 
 
 def _add_visits(tx: Connection, account: int, content: Any, items: Items) -> None:
@@ -175,9 +186,9 @@ def _remove_visits(tx: Connection, account: int, content: Any, items: Items) -> 
 def _visits_here(account: int, content: Any, items: Items) -> list[dict[str, Any]]:
     rows = (dict(zip(_EVENT, row, strict=True)) for row in content["rows"])
     return [
-        row | {"account": account, "item": items.created[row["kind"], row["item"]]}
+        row | {"account": account, "item": item_id}
         for row in rows
-        if (row["kind"], row["item"]) in items.created
+        if (item_id := _item_here(row["kind"], row["item"], content, items)) is not None
     ]
 
 

@@ -36,7 +36,7 @@ def store(database: Database, account: int, plan: int, source: ArchiveSource, ch
     """
     is_empty = database.read(lambda tx: _has_no_clicks(tx, account))
     values: list[dict[str, Any]] = []
-    for sheet, convert in _SHEETS.items():
+    for sheet, convert in SHEETS.items():
         rows = (
             _limited(_valid(source, sheet, convert)) if sheet == "clicks_by_label" else _valid(source, sheet, convert)
         )
@@ -150,7 +150,7 @@ def _text(text: str, length: int) -> str:
     return _UNSTORABLE.sub("\ufffd", text)[:length]
 
 
-_SHEETS: Mapping[str, Callable[[Fields], Row | None]] = {
+SHEETS: Mapping[str, Callable[[Fields], Row | None]] = {
     "channel_items": _channel_item,
     "rotator_links": _rotator_link,
     "submissions": _submission,

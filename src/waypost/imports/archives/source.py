@@ -108,7 +108,8 @@ class ArchiveSource:
         ids = (Fields(block).number("id") for block in blocks)
         record.fields["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in blocks]
         design = record.fields.get("design")
-        places = [(record.fields, "avatar"), *((block, "thumbnail") for block in record.fields["blocks"])]
+        of_blocks = ((block, part) for block in record.fields["blocks"] for part in pictures.BLOCK_PARTS)
+        places = [(record.fields, "avatar"), *of_blocks]
         for place, name in [*places, *([(design, "picture")] if isinstance(design, dict) else [])]:
             if picture := place.pop(name, ""):
                 self._add_picture(record, place, name, picture)

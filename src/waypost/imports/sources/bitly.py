@@ -1,4 +1,4 @@
-"""Bitly, by its API version 4. A bitlink with several own back-halves becomes a link for each of them."""
+"""Bitly, by its API version 4. A bitlink becomes a link for each of its back-halves, also the generic one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,11 +6,13 @@ from urllib.parse import quote
 
 from waypost.imports.record import Clicks, Record
 from waypost.imports.sources.fields import NO_ATTRIBUTES, Fields, address
-from waypost.imports.sources.http_reader import HttpReader, RateLimit
+from waypost.imports.sources.http_reader import HttpReader
+from waypost.imports.sources.rate_limits import Budgets
 
 _API = "https://api-ssl.bitly.com/v4"
-_PER_MINUTE, _PER_HOUR = 150, 1500
 _PAGE = 100
+_BUDGETS = Budgets((150, 60), (1500, 3600))
+"""The requests that Bitly allows, also across several plans with the same token."""
 
 
 class BitlySource:
@@ -20,9 +22,8 @@ class BitlySource:
 
     def __init__(self, token: str, *, history: bool = True, base: str = "", **options: Any) -> None:
         """With `history`, clicks by day are read: a request for each bitlink, of at most 1,500 an hour."""
-        limits = (RateLimit(_PER_MINUTE, 60), RateLimit(_PER_HOUR, 3600))
         headers = {"Authorization": f"Bearer {token}"}
-        self._reader = HttpReader(base or _API, headers, limits=limits, **options)
+        self._reader = HttpReader(base or _API, headers, budget=_BUDGETS.of(token), **options)
         self._history = history
         self.ignored: list[str] = []
 
@@ -31,9 +32,10 @@ class BitlySource:
         line = 0
         for group in Fields(self._reader.get("/groups")).items("groups"):
             for bitlink in self._bitlinks(group.text("guid")):
-                for short_url in bitlink.texts("custom_bitlinks") or [bitlink.text("link")]:
+                for record in self._records(bitlink, group.text("name")):
                     line += 1
-                    yield self._record(line, bitlink, group.text("name"), short_url)
+                    record.line = line
+                    yield record
 
     def _bitlinks(self, group: str) -> Iterator[Fields]:
         after, is_more = "", True
@@ -45,22 +47,16 @@ class BitlySource:
             previous, after = after, page.fields("pagination").text("search_after")
             is_more = bool(links) and after not in ("", previous)
 
-    def _record(self, line: int, bitlink: Fields, group: str, short_url: str) -> Record:
-        host, alias = address(short_url)
-        record = Record(line, url=bitlink.text("long_url"), host=host, alias=alias, folder=group)
-        record.source_id = f"{bitlink.text('id')} {host}/{alias}"
-        record.title, record.tags = bitlink.text("title"), bitlink.texts("tags")
-        record.created = bitlink.second("created_at")
-        if bitlink.is_true("archived"):
-            record.fields["status"] = "private"
-        if not record.url:
-            record.problem = "the bitlink has no destination"
-        if bitlink.values("deeplinks"):
-            record.losses.append("deep links are left out")
-        is_first = short_url in (bitlink.texts("custom_bitlinks") or [short_url])[:1]
-        if self._history and is_first:
-            record.history = self._clicks(bitlink.text("id"))
-        return record
+    def _records(self, bitlink: Fields, group: str) -> Iterator[Record]:
+        """Yield a record for each back-half. They share the clicks, which the first one that is created gets."""
+        short_urls = [*bitlink.texts("custom_bitlinks"), bitlink.text("link") or bitlink.text("id")]
+        names = {f"{bitlink.text('id')} {host}/{alias}": (host, alias) for host, alias in map(address, short_urls)}
+        history = self._clicks(bitlink.text("id")) if self._history else iter(())
+        for source_id, (host, alias) in names.items():
+            record = Record(0, url=bitlink.text("long_url"), host=host, alias=alias, folder=group)
+            record.source_id, record.history, record.sharing = source_id, history, tuple(names)
+            _complete(record, bitlink)
+            yield record
 
     def _clicks(self, bitlink: str) -> Iterator[Clicks]:
         parameters = {"unit": "day", "units": -1}
@@ -68,3 +64,14 @@ class BitlySource:
         days = [(day.second("date"), day.number("clicks")) for day in Fields(answer).items("link_clicks")]
         for second, count in sorted((second, count) for second, count in days if second is not None and count):
             yield Clicks(second, count, count, NO_ATTRIBUTES)
+
+
+def _complete(record: Record, bitlink: Fields) -> None:
+    record.title, record.tags = bitlink.text("title"), bitlink.texts("tags")
+    record.created = bitlink.second("created_at")
+    if bitlink.is_true("archived"):
+        record.fields["status"] = "private"
+    if not record.url:
+        record.problem = "the bitlink has no destination"
+    if bitlink.values("deeplinks"):
+        record.losses.append("deep links are left out")

@@ -12,7 +12,7 @@ from waypost.imports.sources.csv_lines import Cells, CsvFile
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
-    "short": ("shorturl", "shortlink", "link", "bitlink", "source"),
+    "short": ("short", "shorturl", "shortlink", "link", "bitlink", "source"),
     "alias": (
         *("alias", "custom", "customlink", "custombitlink", "slug", "slashtag", "keyword", "key", "path", "shortcode"),
         *("shortid", "code", "backhalf", "address"),
@@ -94,9 +94,9 @@ def _indexes(header: Cells, columns: Mapping[str, str]) -> dict[str, int]:
     if "url" not in indexes:
         unclear = next((name for name in _SHORT_OR_LONG if name in names), None)
         if unclear:
-            hint = f"Is {unclear} the destination? Then add --column url={unclear}."
+            hint = f"Is {unclear} the destination? Then import it with column url={unclear}."
         else:
-            hint = "Name it with --column url=NAME. Line 1 must contain the names of the columns."
+            hint = "Name it, such as column url=Target. Line 1 must contain the names of the columns."
         raise invalid("column", f"No column is the destination. {hint}")
     return indexes
 

@@ -65,10 +65,20 @@ def _record(line: int, link: Fields) -> Record:
     if link.text("key") == _ROOT:
         record.problem = "this is the destination of the domain itself: set it in the domain, as root redirect"
     record.fields = _fields(link)
+    record.losses = list(_losses(link))
+    return record
+
+
+def _losses(link: Fields) -> Iterator[str]:
     for name, text in (("testVariants", "the A/B test"), ("video", "the video")):
         if name in link:
-            record.losses.append(f"{text} is left out")
-    return record
+            yield f"{text} is left out"
+    if link.text("externalId"):
+        yield f"the external id {link.text('externalId')} is left out"
+    if link.number("leads") or link.number("sales"):
+        yield "leads and sales are left out"
+    if link.is_true("doIndex") and link.is_true("rewrite"):
+        yield "search engines are asked to leave it out, because it is a frame"
 
 
 def _fields(link: Fields) -> dict[str, Any]:

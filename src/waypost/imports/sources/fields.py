@@ -16,10 +16,12 @@ from waypost.errors import invalid
 from waypost.imports.record import Clicks
 
 MAX_SECOND = 253_402_300_799  # the end of the year 9999
-_MAX_NUMBER = 10**15
+MAX_NUMBER = 10**15
 _SURROGATE = re.compile("[\ud800-\udfff]")
 NO_ATTRIBUTES = VisitAttributes(*[""] * len(VisitAttributes._fields))
 """The labels of clicks of which only the time is known."""
+PASSED_ON = "parameters of the short URL are passed on to the destination, which was turned off"
+"""The loss of a link whose source does not do that: every link here does."""
 
 
 class Fields:
@@ -35,15 +37,16 @@ class Fields:
         return _SURROGATE.sub("\ufffd", text)
 
     def number(self, name: str) -> int:
-        """Return a whole number, also as text; 0 if it is missing."""
-        value = self._object.get(name)
-        if isinstance(value, str) and re.fullmatch(r"[0-9]{1,15}", value):
-            return int(value)
-        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER else 0
+        """Return a whole number below 10^15, also as text; 0 if it is missing or larger."""
+        return number(self._object.get(name))
 
     def is_true(self, name: str) -> bool:
         """Return whether a value is true, 1 or "true"."""
         return self._object.get(name) in (True, 1, "1", "true")
+
+    def is_false(self, name: str) -> bool:
+        """Return whether a value is there and is false, 0 or "false"."""
+        return self._object.get(name) in (False, 0, "0", "false")
 
     def second(self, name: str, zone: ZoneInfo | None = None) -> int | None:
         """Return a time as Unix seconds; None if it is missing or invalid."""
@@ -89,22 +92,37 @@ def parse_json(content: bytes | str, *, field: str) -> Any:
         raise invalid(field, f"{field}: this is not valid JSON{place}. It can be incomplete.") from None
 
 
+def number(value: Any) -> int:
+    """Return a whole number below 10^15, also as text; 0 for anything else."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,15}", value):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_NUMBER else 0
+
+
 def second(value: Any, zone: ZoneInfo | None = None) -> int | None:
     """Return a time as Unix seconds: ISO 8601, seconds or milliseconds; None if it is missing or invalid.
 
     A time without an offset is in `zone`, by default UTC.
     """
     if isinstance(value, int | float) or (isinstance(value, str) and re.fullmatch(r"[0-9]{9,14}", value)):
-        number = int(float(value)) if -(10**17) < float(value) < 10**17 else -1
-        number = number if abs(number) < 10**11 else number // 1000
+        at = _whole(value)
+        at = at if abs(at) < 10**11 else at // 1000
     elif isinstance(value, str):
         try:
-            number = _local(value, zone) if zone else clock.last_second(value)
+            at = _local(value, zone) if zone else clock.last_second(value)
         except (ValueError, OverflowError):
             return None
     else:
         return None
-    return number if 0 < number <= MAX_SECOND else None
+    return at if 0 < at <= MAX_SECOND else None
+
+
+def _whole(value: float | str) -> int:
+    """Return a number without its fraction; -1 if it is too large for a time."""
+    try:
+        return int(float(value)) if -(10**17) < float(value) < 10**17 else -1
+    except OverflowError:  # a whole number of more than 308 digits
+        return -1
 
 
 def _local(text: str, zone: ZoneInfo) -> int:

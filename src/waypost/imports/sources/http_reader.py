@@ -1,8 +1,8 @@
 """Requests to the API of another service: polite, and never with the token in a text that anyone can read."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -10,30 +10,16 @@ from waypost.errors import Problem, invalid
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Refused, Resolver, Unreachable
 from waypost.imports.sources.fields import parse_json
+from waypost.imports.sources.rate_limits import Budget
 
 _MAX_BYTES = 64 * 1024 * 1024
 _SECONDS = 60
 _ATTEMPTS = 4
 _MAX_WAIT = 3600
+_MAX_DIGITS = 15
 _TOO_MANY = 429
 _MISSING = (400, 404)
 Sleep = Callable[[float], object]
-
-
-class RateLimit:
-    """At most `requests` in each span of `seconds`."""
-
-    def __init__(self, requests: int, seconds: int) -> None:
-        self._requests, self._seconds = requests, seconds
-        self._times: deque[float] = deque(maxlen=requests)
-
-    def wait(self, now: float) -> float:
-        """Return the seconds to wait before the next request."""
-        return max(0.0, self._times[0] + self._seconds - now) if len(self._times) == self._requests else 0.0
-
-    def count(self, now: float) -> None:
-        """Note a request."""
-        self._times.append(now)
 
 
 class HttpReader:
@@ -45,7 +31,7 @@ class HttpReader:
         headers: Mapping[str, str],
         *,
         trusted_hosts: frozenset[str] = frozenset(),
-        limits: tuple[RateLimit, ...] = (),
+        budget: Budget | None = None,
         sleep: Sleep = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         resolver: Resolver = safe_client.resolve,
@@ -54,7 +40,7 @@ class HttpReader:
         self._base = base.rstrip("/")
         self._headers = _valid_headers(headers)
         self._trusted_hosts, self._resolver = trusted_hosts, resolver
-        self._limits, self._sleep, self._clock = limits, sleep, clock
+        self._budget, self._sleep, self._clock = budget, sleep, clock
         if urlsplit(self._base).scheme not in ("http", "https") or not urlsplit(self._base).hostname:
             raise invalid("url", "url must be the address of the other service, such as https://old.example.com.")
 
@@ -86,10 +72,8 @@ class HttpReader:
 
     def _send(self, url: str, form: Mapping[str, object] | None, *, is_last: bool) -> FetchedResponse | None:
         """Return a response; None if it is worth another attempt."""
-        for limit in self._limits:
-            if wait := limit.wait(self._clock()):
-                self._sleep(wait)
-            limit.count(self._clock())
+        if self._budget is not None and (wait := self._budget.reserve(self._clock())):
+            self._sleep(wait)
         try:
             response = safe_client.request(
                 url,
@@ -122,8 +106,15 @@ class HttpReader:
 
 
 def _retry_after(response: FetchedResponse, attempt: int) -> float:
+    """Return the seconds that a service wants us to wait: it sends them, or a date."""
     text = response.headers.get("retry-after", "")
-    return min(_MAX_WAIT, int(text)) if text.isascii() and text.isdecimal() else 15 * 2**attempt
+    if text.isascii() and text.isdecimal():
+        return min(_MAX_WAIT, int(text[:_MAX_DIGITS]))
+    try:
+        until = parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return float(15 << attempt)
+    return min(float(_MAX_WAIT), max(1.0, until - time.time()))
 
 
 def _valid_headers(headers: Mapping[str, str]) -> Mapping[str, str]:

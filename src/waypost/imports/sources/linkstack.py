@@ -13,6 +13,7 @@ from waypost.imports.sources.fields import Fields, parse_json
 MAX_BYTES = 32 * 1024 * 1024
 _EMAIL, _HEADING, _SPACES, _PHONE, _TEXT, _ICON, _CARD = 6, 42, (43, 47), 44, 93, 94, 96
 _CUSTOM = (1, 2)
+_DEFAULT_THEME = "default"
 _CARD_FIELDS = {
     "first_name": "fname", "last_name": "lname", "organization": "org", "vtitle": "title", "work_phone": "phone",
     "cell_phone": "cell", "home_phone": "phone", "email": "email", "work_url": "site",
@@ -56,6 +57,8 @@ class LinkStackSource:
         record.blocks = [(0, clicks, 0) for _, clicks in blocks]
         if "image_data" in account:
             record.losses.append("the picture is left out")
+        if account.text("theme") not in ("", _DEFAULT_THEME):
+            record.losses.append(f"the theme {account.text('theme')} is left out")
         if account.text("block") == "yes":
             record.problem = "the account was blocked there"
         yield record
@@ -67,6 +70,7 @@ def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
     if link.text("custom_css"):
         record.losses.append(f"the custom CSS of {title or url} is left out")
     if button in _SPACES:
+        record.losses.append("a space is left out")
         return
     if button == _HEADING:
         yield {"type": "heading", "text": title}
@@ -81,6 +85,8 @@ def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
     elif button == _ICON or button not in (0, *_CUSTOM):
         yield {"type": "social", "network": title or _NETWORKS.get(button, "Website"), "url": url}
     else:
+        if link.text("custom_icon"):
+            record.losses.append(f"the icon of {title or url} is left out")
         yield {"type": "link", "title": title or url, "url": url}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from waypost.imports.record import Record
-from waypost.imports.sources.fields import Fields
+from waypost.imports.sources.fields import PASSED_ON, Fields
 from waypost.imports.sources.http_reader import HttpReader
 
 _API = "https://api.rebrandly.com/v1"
@@ -12,7 +12,7 @@ _PAGE = 25
 
 
 class RebrandlySource:
-    """The links of the account of the token."""
+    """The links of the default workspace of the token."""
 
     name = "rebrandly"
 
@@ -42,6 +42,6 @@ def _record(line: int, link: Fields) -> Record:
     record.colors = {tag.text("name"): f"#{tag.text('color')}" for tag in link.items("tags")}
     record.clicks, record.created = link.number("clicks"), link.second("createdAt")
     record.is_disabled = link.text("status") not in ("", "active")
-    if link.is_true("forwardParameters"):
-        record.losses.append("parameters of the short URL are not passed on")
+    if link.is_false("forwardParameters"):
+        record.losses.append(PASSED_ON)
     return record

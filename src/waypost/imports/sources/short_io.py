@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from waypost.imports.record import Record
-from waypost.imports.sources.fields import Fields
+from waypost.imports.sources.fields import PASSED_ON, Fields
 from waypost.imports.sources.http_reader import HttpReader
 from waypost.imports.sources.kutt import DISABLED
 
@@ -21,7 +21,7 @@ class ShortIoSource:
 
     def __init__(self, token: str, *, base: str = "", **options: Any) -> None:
         self._reader = HttpReader(base or _API, {"Authorization": token}, **options)
-        self.ignored: list[str] = []
+        self.ignored = ["clicks"]  # which are in no list of links
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the links. Raises INVALID on `url` or `token`."""
@@ -61,6 +61,10 @@ def _record(line: int, link: Fields, host: str) -> Record:
     for name, text in (("splitURL", "the A/B test"), ("integrationGA", "Google Analytics")):
         if name in link:
             record.losses.append(f"{text} is left out")
+    if link.text("redirectType") not in ("", "302"):
+        record.losses.append(f"the redirect type {link.text('redirectType')} becomes 302")
+    if link.is_true("skipQS"):
+        record.losses.append(PASSED_ON)
     return record
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from waypost.errors import invalid
 from waypost.imports.record import Clicks, Record
 from waypost.imports.sources import sql_dump
-from waypost.imports.sources.fields import second, visit
+from waypost.imports.sources.fields import number, second, visit
 
 _URL_COLUMNS = ("keyword", "url", "title", "timestamp", "ip", "clicks")
 _LOG_COLUMNS = ("click_id", "click_time", "shorturl", "referrer", "user_agent", "ip_address", "country_code")
@@ -40,7 +40,7 @@ class YourlsDumpSource:
         for line, (keyword, url, title, timestamp, clicks) in enumerate(rows, 1):
             record = Record(line, url=url, alias=keyword, title=title)
             record.created = second(timestamp, self._zone)
-            record.clicks = int(clicks) if clicks.isascii() and clicks.isdecimal() else 0
+            record.clicks = number(clicks)
             record.history = self._visits(keyword)
             yield record
 

@@ -33,7 +33,7 @@ def _create_import_plans() -> None:
         columns(KIND, "conflicts", "state"),
         columns(JSON, "ignored", "added"),
         columns(TEXT, "error"),
-        columns(NUMBER, "busy_until", "row_count", "stage_position", "created_position", "row_position"),
+        columns(NUMBER, "busy_until", "row_count", "stage_position", "rank_position", "row_position"),
         columns(NUMBER, "clicks_position", "parts_position"),
     )
 
@@ -46,14 +46,14 @@ def _create_import_rows() -> None:
         columns(NUMBER, "stage", "line"),
         columns(String(10), "fate"),
         columns(TEXT, "reason", "losses", "source_id", "host", "alias", "url"),
-        columns(NUMBER, "created"),
+        columns(NUMBER, "created", "rank"),
         columns(String(64), "digest"),
         optional(ID, "item"),
         columns(JSON, "fields"),
         part_of("import_rows", "plan", "import_plans", "CASCADE"),
     )
     op.create_index("import_rows_plan_alias", "import_rows", ["plan", "host", "alias"])
-    op.create_index("import_rows_plan_created", "import_rows", ["plan", "stage", "created", "id"])
+    op.create_index("import_rows_plan_rank", "import_rows", ["plan", "stage", "rank", "id"])
     op.create_index("import_rows_plan_source_id", "import_rows", ["plan", "source_id"])
     op.create_index("import_rows_plan_line", "import_rows", ["plan", "line"])
 

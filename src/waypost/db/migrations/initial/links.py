@@ -1,7 +1,7 @@
 """Links, their pixels, and the checks of their destinations."""
 
 from alembic import op
-from sqlalchemy import String
+from sqlalchemy import String, text
 
 from waypost.db.migrations.initial.tables import (
     ALIAS,
@@ -52,6 +52,13 @@ def _create_links() -> None:
         part_of("links", "splash", "splashes", "SET NULL"),
     )
     op.create_index("links_account_clicks", "links", ["account", "clicks", "id"])
+    op.create_index(
+        "links_account_imported",
+        "links",
+        ["account", "campaign", "id", "importedclicks"],
+        sqlite_where=text("importedclicks > 0"),
+        postgresql_where=text("importedclicks > 0"),
+    )
     op.create_index("links_account_status", "links", ["account", "status", "id"])
     op.create_index("links_account_urlhash", "links", ["account", "urlhash", "id"])
     op.create_index("links_campaign", "links", ["campaign", "id"])

@@ -80,7 +80,7 @@ def _create_campaigns() -> None:
         "campaigns",
         columns(TEXT, "name"),
         optional(SLUG, "slug"),
-        columns(FLAG, "public"),
+        columns(FLAG, "public", "indexable"),
         columns(NUMBER, "views"),
         columns(KIND, "rotation"),
         columns(FLAG, "sticky"),

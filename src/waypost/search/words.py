@@ -1,10 +1,10 @@
-"""Words of a search in the dashboard: texts of links, short URLs, hosts, and names of campaigns and channels (93)."""
+"""Words of a search in the dashboard: texts, short URLs, hosts, and names of campaigns and channels (decision 93)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, false, or_, select
 
 from waypost.db.schema import campaigns, channel_items, channels, domains
 from waypost.settings import Settings
@@ -13,16 +13,18 @@ from waypost.urls import alias_namespace
 MAX_WORDS = 10
 """Further words of a search are ignored."""
 _MIN_NAME = 2
+_PUNCTUATION = ".,;:!?&|\"'()[]{}<>«»…" + "\u2039\u203a\u201e\u201c\u201d\u201a\u2018\u2019\u2013\u2014"
+"""Signs around words, which are no part of them; quotation marks and dashes as escapes."""
 _MAX_GROUPS = 10_000
 _MAX_NAMED = 500
 
 
 @dataclass(frozen=True)
 class Word:
-    """A link matches a word by its text (case-folded), or if it is in one of the groups.
+    """An item matches a word by its text (case-folded), or if it is in one of the groups.
 
     The groups are the ids of campaigns and channels with the word in their name, the hosts that it begins, and the
-    links with an alias on a host that a short URL begins.
+    items with an alias on a host that a short URL begins.
     """
 
     text: str
@@ -31,36 +33,38 @@ class Word:
     hosts: Sequence[str] = ()
     short: tuple[str, str] | None = None
 
-    def condition(self, link: FromClause) -> ColumnElement[bool]:
+    def link_condition(self, link: FromClause) -> ColumnElement[bool]:
         """Return the condition that a row of `links`, or of an alias of it, matches."""
         c = link.c
         alternatives = [c.search.contains(self.text, autoescape=True)]
         if self.campaigns:
             alternatives.append(c.campaign.in_(self.campaigns))
         if self.channels:
-            alternatives.append(c.id.in_(self.links_of_channels()))
+            alternatives.append(c.id.in_(self.items_of_channels(channel_items.c.link)))
         if self.hosts:
             alternatives.append(c.host.in_(self.hosts))
         if self.short:
-            alternatives.append(self.is_short(link))
+            alternatives.append(self.begins_short_url(c.host, c.alias))
         return or_(*alternatives)
 
-    def links_of_channels(self) -> ColumnElement[int]:
-        """Select the ids of the links in the channels (index of channel_items)."""
-        item = channel_items.c
-        query = select(item.link).where(item.channel.in_(self.channels), item.link.is_not(None))
+    def items_of_channels(self, item: ColumnElement[int]) -> ColumnElement[int]:
+        """Select the items in the channels; `item` is the column of channel_items with their ids."""
+        query = select(item).where(channel_items.c.channel.in_(self.channels), item.is_not(None))
         return query.scalar_subquery()
 
-    def is_short(self, link: FromClause) -> ColumnElement[bool]:
-        """Return the condition that a link's short URL begins with the word."""
-        assert self.short is not None
-        host, alias = self.short
-        return and_(link.c.host == host, link.c.alias.istartswith(alias, autoescape=True))
+    def begins_short_url(
+        self, host: ColumnElement[str], alias: ColumnElement[str], *, folder: str = ""
+    ) -> ColumnElement[bool]:
+        """Return the condition that the word begins an item's short URL, with its alias in a folder such as `qr/`."""
+        if self.short is None or not self.short[1].startswith(folder):
+            return false()
+        return and_(host == self.short[0], alias.istartswith(self.short[1].removeprefix(folder), autoescape=True))
 
 
 def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequence[Word]:
     """Return the words of a search, in any order, each once."""
-    texts = list(dict.fromkeys(q.split()))[:MAX_WORDS]
+    texts = list(dict.fromkeys(filter(None, (text.strip(_PUNCTUATION) for text in q.split()))))[:MAX_WORDS]
+    texts = texts or q.split()[:1]
     if not texts:
         return ()
     campaign_names, channel_names = (_names(tx, table, account) for table in (campaigns, channels))
@@ -85,6 +89,7 @@ def _word(
     rest = rest if scheme.lower() in ("http", "https") else text
     name, slash, path = rest.partition("/")
     name = _without_port(name).lower()
+    name = bare if (bare := name.removeprefix("www.")) in (settings.own_host, *hosts) else name
     alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
     own = name in (settings.own_host, settings.dashboard_host, "" if slash else None)
     short = None

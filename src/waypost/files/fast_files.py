@@ -1,0 +1,113 @@
+"""Files on the fast path: the page, and downloads of small local files, if the visitor needs no password."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost import clock
+from waypost.clicks.journal import entry
+from waypost.files import download_grants, file_server
+from waypost.files.download_grants import DownloadGrant
+from waypost.files.file_server import Visitor
+from waypost.files.public import file_page, is_expired
+from waypost.files.visitor_tokens import VISITOR_COOKIE
+from waypost.storage.store import ObjectNotFound
+from waypost.visits.batcher import Batcher
+from waypost.visits.fast_outcomes import Delivery, FastDownload, FastPage
+from waypost.visits.lookup import FileView
+from waypost.visits.request import VisitRequest
+from waypost.visits.services import Services
+from waypost.visits.visit import VisitService
+
+_MAX_BYTES = 32 * 1024  # of a file: a batch of them is in memory
+_DOWNLOAD = "download=1"
+
+
+class _Download(NamedTuple):
+    file: FileView
+    visitor: Visitor
+
+
+class FastFiles:
+    """Reads the files that are requested in one turn of the event loop, and takes their downloads in one transaction.
+
+    Runs on the event loop of one worker.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._batcher: Batcher[_Download, Delivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+
+    def respond(self, _: VisitService, visit: VisitRequest, file: FileView) -> FastPage | FastDownload | None:
+        """Return the page or the download; None if the visit needs the slow path."""
+        if file.password is not None or is_expired(file, clock.now()) or not visit.is_click:
+            return None
+        if visit.wants_html and not visit.query:
+            return self._page(file)
+        return self._download(visit, file) if visit.query in ("", _DOWNLOAD) else None
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._batcher.close()
+
+    def _page(self, file: FileView) -> FastPage | None:
+        """Return the page, unless it shows how many downloads are left. It counts nothing."""
+        if file.maxdownloads is not None:
+            return None
+        render = partial(file_page, file=file, settings=self._services.settings)
+        return FastPage(b"", render, expiry=file.expiry, needs_html=True)
+
+    def _download(self, visit: VisitRequest, file: FileView) -> FastDownload | None:
+        signer, is_small = self._services.signer.loaded, file.size <= _MAX_BYTES and self._services.store.is_local
+        if signer is None or not is_small or visit.byte_range or VISITOR_COOKIE.encode() in visit.cookie:
+            return None
+        if self._batcher.is_overloaded:
+            return None
+        download = _Download(file, file_server.new_visitor(visit, file, signer))
+        return FastDownload(entry.item_fields(file.account, "file", file.id), partial(self._take, download))
+
+    def _take(self, download: _Download, done: Callable[[Delivery | None], None]) -> None:
+        def finish(delivery: Delivery | BaseException | None) -> None:
+            done(None if isinstance(delivery, BaseException) else delivery)
+
+        self._batcher.submit(download, finish)
+
+    def _deliver_all(self, downloads: Sequence[_Download]) -> list[Delivery | None]:
+        contents = [self._read(download.file) for download in downloads]  # a missing file must not cost a download
+        # One order, so that no two nodes deadlock.
+        order = sorted((d.file.account, d.file.id, n) for n, d in enumerate(downloads) if contents[n] is not None)
+
+        def work(tx: Connection) -> dict[int, DownloadGrant | None]:
+            return {index: _take_grant(tx, downloads[index]) for _, _, index in order}
+
+        is_single = len(order) == 1
+        grants = self._services.database.write(work, durability="process", autocommit=is_single, once=is_single)
+        return [
+            self._delivery(download, content, grants.get(index))
+            for index, (download, content) in enumerate(zip(downloads, contents, strict=True))
+        ]
+
+    def _read(self, file: FileView) -> bytes | None:
+        """Return the file's bytes; None if some are missing, which the slow path reports."""
+        try:
+            _, chunks = self._services.store.load(file.object)
+        except ObjectNotFound:
+            return None
+        content = b"".join(chunks)
+        return content if len(content) == file.size else None
+
+    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> Delivery | None:
+        if content is None or grant is None:
+            return None
+        file, visitor = download
+        response = Response(content, headers=file_server.content_headers(file))
+        file_server.set_visitor_cookie(response, visitor, file, self._services.settings)
+        return Delivery(response, entry.TAKEN if grant.taken else b"")
+
+
+def _take_grant(tx: Connection, download: _Download) -> DownloadGrant | None:
+    file, visitor = download
+    return download_grants.take(tx, file, visitor.hashed, served=file.size, now=clock.now())

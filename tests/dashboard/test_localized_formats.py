@@ -1,0 +1,77 @@
+"""Hours, weekdays and percentages of the language on pages of the dashboard and for visitors."""
+
+import re
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_SQLITE
+from tests.support.html import Page
+from tests.support.overlays import form_fields, open_overlay, send_answers
+from tests.support.visits import ACCEPT_HTML, new_link, visit
+from waypost.languages import PSEUDO_LANGUAGE
+from waypost.settings import Settings
+
+pytestmark = ON_SQLITE
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Settings with the pseudo-language."""
+    return settings.model_copy(update={"pseudo_language": "on"})
+
+
+@pytest.mark.parametrize(
+    ("language", "hours", "first", "second", "title"),
+    [
+        ("en", ["00", "06", "12", "18"], "Monday", "Tuesday", "Monday, 09:00: "),
+        ("de", ["00 Uhr", "06 Uhr", "12 Uhr", "18 Uhr"], "Montag", "Dienstag", "Montag, 09:00: "),
+        ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00: "),
+        ("es", ["0", "6", "12", "18"], "lunes", "martes", "lunes, 9:00: "),
+        ("pt", ["00", "06", "12", "18"], "domingo", "segunda-feira", "domingo, 09:00: "),
+    ],
+)
+def test_heat_map_has_hours_and_weekdays_of_the_language(
+    ana: Person, dashboard: Browser, language: str, hours: list[str], first: str, second: str, title: str
+) -> None:
+    rows, page = _heat_map(ana, dashboard, language)
+    assert re.findall(r'<th scope="colgroup" colspan="6">([^<]+)</th>', page) == hours
+    assert [row.casefold() for row in rows[:2]] == [first.casefold(), second.casefold()]
+    assert title.casefold() in page.casefold()
+
+
+def test_week_of_the_pseudo_language_begins_on_saturday(ana: Person, dashboard: Browser) -> None:
+    rows, _ = _heat_map(ana, dashboard, PSEUDO_LANGUAGE)
+    assert ["Sátúrdáý" in rows[0] or "Sátúrdáy" in rows[0], len(rows)] == [True, 7]
+
+
+def _heat_map(ana: Person, dashboard: Browser, language: str) -> tuple[list[str], str]:
+    """Return the weekdays of the heat map in a language, and the page."""
+    new_link(ana, "spring")
+    visit(dashboard.client, "spring")
+    if language == PSEUDO_LANGUAGE:
+        dashboard.client.headers["Accept-Language"] = language
+    else:
+        dashboard.submit("/language", at="/links", language=language)
+    page = dashboard.get("/statistics").text
+    return re.findall(r'<th scope="row"><span aria-hidden="true">[^<]+</span><span class="[^"]+">([^<]+)', page), page
+
+
+@pytest.mark.parametrize(
+    ("language", "shares"),
+    [
+        ("en", ["Red33%", "Blue67%"]),
+        ("de", ["Red33\u00a0%", "Blue67\u00a0%"]),
+        ("fr", ["Red33\u202f%", "Blue67\u202f%"]),
+        (PSEUDO_LANGUAGE, ["Red33%", "Blue67%"]),
+    ],
+)
+def test_result_of_a_poll_has_percentages_of_the_language(ana: Person, language: str, shares: list[str]) -> None:
+    _, _, page = open_overlay(ana, "poll")
+    for choice in ("Blue", "Red"):
+        send_answers(ana, page, choice=choice)
+    action = page.one("form", id="answer").attributes["action"].lstrip("/")
+    headers = {**ACCEPT_HTML, "Accept-Language": language}
+    result = visit(ana.client, action, "POST", data=form_fields(page, choice="Blue"), headers=headers)
+    assert [item.text.strip() for item in Page(result).all("li")] == shares

@@ -1,0 +1,35 @@
+"""Short URLs on dashboard pages have the port of the service, and the scheme and host of branded domains."""
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.dashboard_client import Browser
+from tests.support.visits import new_link
+
+_OWN = BASE.partition("://")[2]
+
+
+@pytest.mark.parametrize("noun", ["campaign", "channel"])
+def test_candidates_are_listed_with_their_short_urls(ana: Person, dashboard: Browser, noun: str) -> None:
+    ana.add("domain", domain="http://brand.example")
+    new_link(ana, "spring")
+    new_link(ana, "autumn", domain="http://brand.example")
+    page = dashboard.get(f"/{noun}s/{ana.add(noun, name='Seasons')}/add").text.replace("<wbr>", "")
+    assert f">{_OWN}/spring<" in page
+    assert ">brand.example/autumn<" in page
+
+
+def test_bio_pages_and_qr_codes_are_listed_with_their_short_urls(ana: Person, dashboard: Browser) -> None:
+    ana.add("bio", name="Ana", alias="about-ana")
+    ana.add("qr", type="text", data="Tulips", name="Tulips")
+    path = f"/channels/{ana.add('channel', name='Seasons')}/add"
+    assert f">{_OWN}/about-ana<" in dashboard.get(f"{path}?type=bio").text.replace("<wbr>", "")
+    assert f">{_OWN}/" in dashboard.get(f"{path}?type=qr").text.replace("<wbr>", "")
+
+
+def test_choice_of_domains_shows_the_port_of_the_service(ana: Person, dashboard: Browser) -> None:
+    assert f"<span>{_OWN}</span>" in dashboard.get("/links/new").text
+    ana.add("domain", domain="http://brand.example")
+    new_link(ana, "spring")
+    for path in ("/links/new", "/links", "/files/new"):
+        assert f">{_OWN}</option>" in dashboard.get(path).text, path

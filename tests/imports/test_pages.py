@@ -1,0 +1,60 @@
+"""Dashboard pages of imports: the form, and the plan."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.imports import SHOP, await_import
+
+HASH = "$2b$12$abc"
+"""The hash of a password: the link comes disabled."""
+
+
+def _submit(dashboard: Browser, content: str, **fields: str) -> Any:
+    """Submit the form with a CSV file."""
+    token = hidden_field(dashboard.get("/import/new"), "token")
+    form = {"token": token, "timezone": "UTC", "conflicts": "skip", "folders": "campaign", **fields}
+    return dashboard.client.post("/dashboard/import/new", data=form, files={"file": ("links.csv", content.encode())})
+
+
+def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="https://links.example.com")
+    file = f"short,url\nspring,{SHOP}\nhttps://old.example/a,{SHOP}"
+    assert _submit(dashboard, file, mapping="=links.example.com\nold.example=").status_code == 303
+    await_import(ana)
+    rows = ana.get("/import/rows")["data"]["rows"]
+    assert [(row["host"], row["alias"]) for row in rows] == [("links.example.com", "spring"), ("", "a")]
+
+
+def test_pair_of_hosts_without_a_host_is_refused(ana: Person, dashboard: Browser) -> None:
+    for mapping in ("=", "links.example.com"):
+        response = _submit(dashboard, f"alias,url\nspring,{SHOP}", mapping=mapping)
+        assert (response.status_code, "old.example=new.example" in response.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("lossy", "lossless", "sentence"),
+    [
+        (2, 1202, "2 of 1 204 links lose something."),
+        (1, 1, "One of 2 links loses something."),
+        (1, 0, "The link loses something."),
+        (0, 2, ""),
+    ],
+)
+def test_plan_tells_how_many_of_all_links_lose_something(
+    ana: Person, dashboard: Browser, lossy: int, lossless: int, sentence: str
+) -> None:
+    ana.add("url", url=f"{SHOP}/old", custom="mine")
+    ana.add("url", url=SHOP, custom="there")
+    rows = [f"mine,{SHOP}/new,{HASH if lossy else ''}"]  # changes a link
+    rows += [f"lossy-{number},{SHOP}/{number},{HASH}" for number in range(lossy - 1)]
+    rows += [f"link-{number},{SHOP}/{number}," for number in range(lossless - (not lossy))]
+    rows += [f"there,{SHOP},{HASH}", f"bad name,{SHOP},{HASH}"]
+    _submit(dashboard, "alias,url,password\n" + "\n".join(rows), conflicts="replace")
+    await_import(ana)
+    page = " ".join(dashboard.get("/import").text.split())
+    sentences = re.findall(r"[^<>]* loses? something\.", page)
+    assert [text.strip() for text in sentences] == ([sentence] if sentence else [])

@@ -1,0 +1,72 @@
+"""Formats by language: those of the Unicode CLDR, which Babel contains."""
+
+from datetime import UTC, datetime, time
+
+import pytest
+from babel import Locale
+from babel.dates import format_time, get_time_format
+from babel.lists import format_list
+from babel.numbers import format_percent
+
+from waypost import formats
+from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
+
+# English is that of Europe, Portuguese that of Brazil; weeks begin as in the largest country of the language in Europe,
+# for Portuguese as in Brazil and Portugal, for the pseudo-language as in Egypt.
+LOCALES = {"en": "en_GB", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "pt": "pt_BR"}
+BY_LANGUAGE = pytest.mark.parametrize(("language", "locale"), LOCALES.items())
+
+
+def test_every_language_is_compared() -> None:
+    assert set(LOCALES) == set(LANGUAGES)
+
+
+@BY_LANGUAGE
+def test_times_and_hours_are_those_of_cldr(language: str, locale: str) -> None:
+    assert [formats.clock_time(time(hour, 5), language) for hour in (0, 9, 23)] == [
+        format_time(time(hour, 5), get_time_format("short", locale).pattern, locale=locale) for hour in (0, 9, 23)
+    ]
+    skeleton = Locale.parse(locale).datetime_skeletons["H"].pattern
+    for hour in (0, 6, 18):
+        expected = format_time(time(hour), skeleton, locale=locale).replace("\u00a0", " ")
+        assert formats.hour_name(hour, language) == expected
+
+
+@BY_LANGUAGE
+def test_percentages_and_lists_are_those_of_cldr(language: str, locale: str) -> None:
+    percent = formats.percentage(12, language).replace("\u202f", "\u00a0")  # French typography has the narrow space
+    assert percent == format_percent(0.12, locale=locale)
+    for names in (["A"], ["A", "B"], ["A", "B", "C"]):
+        assert formats.listing(names, language) == format_list(names, locale=locale)
+
+
+@pytest.mark.parametrize(("language", "locale"), [*LOCALES.items(), (PSEUDO_LANGUAGE, "ar_EG")])
+def test_first_weekday_is_that_of_cldr(language: str, locale: str) -> None:
+    assert formats.FIRST_WEEKDAY.get(language, 0) == Locale.parse(locale).first_week_day
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ("24 Nov 2026, 09:05", "12%", "06", "A, B and C")),
+        ("de", ("24. Nov. 2026, 09:05", "12\u00a0%", "06 Uhr", "A, B und C")),
+        ("fr", ("24 nov. 2026, 09:05", "12\u202f%", "06 h", "A, B et C")),
+        ("es", ("24 nov 2026, 9:05", "12\u00a0%", "6", "A, B y C")),
+        ("pt", ("24 de nov. de 2026, 09:05", "12%", "06", "A, B e C")),
+        (PSEUDO_LANGUAGE, ("24 Nov 2026, 09:05", "12%", "06", "A, B and C")),
+    ],
+)
+def test_formats_of_each_language(language: str, texts: tuple[str, ...]) -> None:
+    moment = datetime(2026, 11, 24, 9, 5, tzinfo=UTC)
+    assert texts == (
+        formats.day_and_time(moment, language),
+        formats.percentage(12, language),
+        formats.hour_name(6, language),
+        formats.listing(["A", "B", "C"], language),
+    )
+
+
+@pytest.mark.parametrize(("language", "number"), [("de", "10.000"), ("fr", "10\u202f000")])
+def test_number_in_a_translated_error_has_the_format_of_the_language(language: str, number: str) -> None:
+    message = "The source has more rows than the 10,000 links that your plan allows."
+    assert number in translations("waypost.dashboard", language).gettext(message)
