@@ -122,7 +122,7 @@ def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben:
     other = new_browser(client)
     assert (
         other.client.post(path, data={"token": token}, files=files).headers["location"]
-        == f"/dashboard/signin?next={path}"
+        == f"/dashboard/signin?next={path}&unsaved=yes"
     )
     assert other.sign_in("ben").status_code == 303
     assert other.client.post(path, data={"token": token}, files=files).status_code == 403

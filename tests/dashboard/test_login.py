@@ -167,7 +167,7 @@ def test_session_ended_in_another_browser_is_rejected(ana: Person, dashboard: Br
     assert other.submit_for_message("/account/sessions/end", at="/account/sessions") == "The session was ended."
     form = {"token": hidden_field(page, "token"), "url": "https://example.com/"}
     response = dashboard.client.post("/dashboard/links/new", data=form)
-    assert response.headers["location"] == "/dashboard/signin?next=/dashboard/links/new"
+    assert response.headers["location"] == "/dashboard/signin?next=/dashboard/links/new&unsaved=yes"
     assert ana.get("/urls")["data"]["result"] == 0
     assert other.get("/links").status_code == 200
 

@@ -2,11 +2,13 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyotp
 import pytest
-from sqlalchemy import Connection, func, select
+import time_machine
+from sqlalchemy import Connection, select
 
 from tests.conftest import BASE, PASSWORD, Person
 from tests.contract.resources import RESOURCES
@@ -17,15 +19,19 @@ from tests.support.logins import add_factor
 from waypost import clock
 from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.dashboard.routing import PageRoute
-from waypost.db.schema import metadata
+from waypost.db.schema import metadata, sessions
+from waypost.http import safe_client
+from waypost.http.rate_limit import RateLimiter
 from waypost.routers import DASHBOARD_PAGES
+from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 _VALUES = {"type": "contact", "domain": "https://fresh.example"}
-_QR = {"type": "text", "text.text": "words"}
+_QR = {"type": "text", "text.text": "words", "logo": "https://target.example/logo.png"}
 _FIELD = re.compile(r'name="([^"]+)"')
 _OWN = {"Origin": BASE}
 _NEW = "/dashboard/links/new"
+_LOST = f"/dashboard/signin?next={_NEW}&unsaved=yes"
 _TYPED = {
     "url": "https://typed.example/?q=a%20b&c",
     "custom": "typed",
@@ -35,14 +41,28 @@ _TYPED = {
 _TYPED |= {"geotarget.link": ["https://de.example/", "https://fr.example/"]}
 
 
-def _row_counts(person: Person) -> Mapping[str, int]:
-    def work(tx: Connection) -> Mapping[str, int]:
+def _rows(person: Person) -> Mapping[str, Sequence[str]]:
+    """Return the rows of each table but that of the sessions, whose last use is noted."""
+
+    def work(tx: Connection) -> Mapping[str, Sequence[str]]:
         return {
-            table.name: tx.execute(select(func.count()).select_from(table)).scalar_one()
+            table.name: sorted(repr(row) for row in tx.execute(select(table)))
             for table in metadata.tables.values()
+            if table is not sessions
         }
 
     return person.database.read(work)
+
+
+def _refuse(*arguments: object, **options: object) -> Any:
+    raise AssertionError
+
+
+def _refuse_side_effects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make requests to other servers and counts of rate limits errors, and domains be checked before they are added."""
+    monkeypatch.setattr(safe_client, "_open_pool", _refuse)
+    monkeypatch.setattr(RateLimiter, "_attempt", _refuse)
+    monkeypatch.setattr(Settings, "checks_domains", True)
 
 
 def _token(page: str) -> str:
@@ -102,6 +122,19 @@ def test_form_is_kept_while_code_is_asked(ana: Person, dashboard: Browser) -> No
     _check_typed_form(ana, dashboard, _resume(dashboard, page))
 
 
+def test_form_is_kept_if_code_comes_late(ana: Person, dashboard: Browser) -> None:
+    secret = add_factor(ana)
+    dashboard.client.cookies.clear()
+    page = Page(dashboard.client.post(_NEW, data=_TYPED, headers=_OWN))
+    page = _sign_in(dashboard, "/dashboard/signin", page, name="ana", password=PASSWORD)
+    with time_machine.travel(clock.now() + 301):
+        page = _sign_in(dashboard, "/dashboard/signin/code", page, code=pyotp.TOTP(secret).at(clock.now()))
+        assert (page.status, "Sign-in timed out" in page.response.text) == (400, True)
+        page = _sign_in(dashboard, "/dashboard/signin", page, name="ana", password=PASSWORD)
+        page = _sign_in(dashboard, "/dashboard/signin/code", page, code=pyotp.TOTP(secret).at(clock.now()))
+        _check_typed_form(ana, dashboard, _resume(dashboard, page))
+
+
 def test_form_opened_before_sign_in_is_shown_again(ana: Person, dashboard: Browser) -> None:
     form = {**_TYPED, "token": _token(dashboard.get("/links/new").text)}
     dashboard.client.cookies.clear()
@@ -120,33 +153,52 @@ def test_form_of_other_site_is_not_kept(ana: Person, dashboard: Browser, origin:
     )
     dashboard.client.cookies.clear()
     response = dashboard.client.post(_NEW, data=_TYPED, headers=headers)
-    assert (response.status_code, response.headers["location"]) == (303, f"/dashboard/signin?next={_NEW}")
+    assert (response.status_code, response.headers["location"]) == (303, _LOST)
 
 
-def test_long_form_is_not_kept(dashboard: Browser) -> None:
+@pytest.mark.parametrize("text", ["x" * 14_000, "ж" * 2_300])
+def test_long_form_is_kept(dashboard: Browser, text: str) -> None:
     dashboard.client.cookies.clear()
-    for length in (13_000, 100_000):
-        response = dashboard.client.post(_NEW, data={"description": "x" * length}, headers=_OWN)
-        assert response.status_code == 303
+    page = Page(dashboard.client.post(_NEW, data={"description": text}, headers=_OWN))
+    page = _sign_in(dashboard, "/dashboard/signin", page, name="ana", password=PASSWORD)
+    assert page.one("textarea", name="description").text.removeprefix("\n") == text
+
+
+@pytest.mark.parametrize("length", [14_400, 100_000])
+def test_longer_form_is_not_kept_and_sign_in_page_says_so(dashboard: Browser, length: int) -> None:
+    dashboard.client.cookies.clear()
+    response = dashboard.client.post(_NEW, data={"description": "x" * length}, headers=_OWN)
+    assert (response.status_code, response.headers["location"]) == (303, _LOST)
+    assert "nothing was saved. Sign in and try again" in dashboard.client.get(_LOST).text
+
+
+@pytest.mark.parametrize("kept", ["url=x", "[" * 5000, '[["url", 1]]', '[["url", "\\ud800"]]', "{}"])
+def test_forged_fields_are_dropped(dashboard: Browser, kept: str) -> None:
+    dashboard.client.cookies.clear()
+    page = Page(dashboard.client.post(_NEW, data=_TYPED, headers=_OWN))
+    page = _sign_in(dashboard, "/dashboard/signin", page, name="ana", password=PASSWORD, kept=kept)
+    assert (page.status, page.response.headers["location"]) == (303, _NEW)
 
 
 def _resumable() -> list[PageRoute]:
     return [route for route in DASHBOARD_PAGES if route.resumable]
 
 
-def test_resumed_form_changes_nothing(ana: Person, dashboard: Browser) -> None:
+def test_resumed_form_changes_nothing(ana: Person, dashboard: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     for resource in RESOURCES:
         ana.post(f"{resource.path}/add", resource.body())
     ana.call("POST", "/files/upload/a.bin", content=b"content")
     ana.post("/share/add", {"type": "link", "itemid": 1})
-    before = _row_counts(ana)
+    _refuse_side_effects(monkeypatch)
+    before = _rows(ana)
     for route in _resumable():
         path = re.sub(r"{[^}]+}", "1", route.path).replace("/shares/1/1", "/shares/link/1")
         page = dashboard.client.get(path, params={"type": "contact"}).text
         fields = _QR if "/qr/" in path else dict.fromkeys(set(_FIELD.findall(page)) - {"token", "do"}, "") | _VALUES
         version = re.search('name="version" value="([^"]+)"', page)
         fields = {**fields, "version": version[1] if version else ""}
-        response = dashboard.client.post(path, data=fields, headers=_OWN)
+        files = {"none": ("", b"")} if route.files else None
+        response = dashboard.client.post(path, data=fields, headers=_OWN, files=files)
         assert (response.status_code, SIGNED_IN_AGAIN in html.unescape(response.text)) == (400, True), path
-    assert _row_counts(ana) == before
+    assert _rows(ana) == before
     assert len(_resumable()) == 26

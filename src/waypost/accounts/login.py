@@ -74,8 +74,8 @@ def start_session(
     token = context.write(work, in_maintenance=True)
     if token is None:
         return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
-    if kept:
-        response = context.render("login/resume.html", path=next_path, fields=resume.restore(kept))
+    if fields := resume.restore(kept):
+        response = context.render("login/resume.html", path=next_path, fields=fields)
     else:
         response = RedirectResponse(next_path, status_code=303)
     return context.set_session_cookie(response, token, login.account)

@@ -17,13 +17,15 @@ from waypost.mail import Email
 pages = Router()
 _CODE_SECONDS = 300
 _SECOND_FACTOR = "second"
+_TIMED_OUT = "Sign-in timed out. Please sign in again."
 
 
 @pages.get("/dashboard/signin", public=True)
 def show_sign_in(context: PageContext) -> Response:
     if context.session is not None:
         return RedirectResponse(HOME, status_code=303)
-    return _sign_in_page(context, Form({"next": safe_redirect_path(context.query("next", HOME, max_length=500))}))
+    next_path = safe_redirect_path(context.query("next", HOME, max_length=500))
+    return _sign_in_page(context, Form({"next": next_path, "unsaved": context.query("unsaved")}))
 
 
 @pages.post("/dashboard/signin", public=True)
@@ -40,7 +42,7 @@ def sign_in(context: PageContext) -> Response:
     token = context.services.signer.sign(
         _SECOND_FACTOR, str(login.account), login.digest, next_path, life=_CODE_SECONDS, bound=context.cookie
     )
-    return context.render("login/code.html", form=Form({"sealed": token, "kept": form["kept"]}))
+    return context.render("login/code.html", form=Form({"sealed": token, "next": next_path, "kept": form["kept"]}))
 
 
 @pages.post("/dashboard/signin/code", public=True)
@@ -49,12 +51,20 @@ def check_code(context: PageContext) -> Response:
     form = context.form()
     values = context.services.signer.unsign(_SECOND_FACTOR, form.text("sealed"), bound=context.cookie)
     if values is None:
-        return sign_in_again(context, "Sign-in timed out. Please sign in again.")
+        return _code_timed_out(context, form)
     login, next_path = Login(int(values[0]), values[1]), values[2]
     form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
     if form.errors:
         return context.render("login/code.html", status=400, form=form)
     return start_session(context, login, next_path, kept=form.text("kept"), has_passed_code=True)
+
+
+def _code_timed_out(context: PageContext, form: Form) -> Response:
+    """Ask for the password again, with the form that is kept."""
+    if not form.text("kept"):
+        return sign_in_again(context, _TIMED_OUT)
+    form.errors[""] = _TIMED_OUT
+    return _sign_in_page(context, form, status=400)
 
 
 @pages.post("/dashboard/signout", public=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import anyio.to_thread
 import structlog
@@ -120,7 +120,7 @@ class Dashboard:
     async def _read_form(self, request: Request, route: PageRoute) -> bytes | SubmittedForm:
         """Return the body of a form, or its fields and files if the route takes files.
 
-        Strangers can send small forms to public pages only: no other body is read.
+        Strangers can send small forms, to public pages and to those that keep them (`resumable`) only.
         """
         if request.method != "POST":
             return b""
@@ -135,12 +135,18 @@ class Dashboard:
         return await forms.read_body(request.stream(), forms.MAX_BYTES)
 
     async def _read_kept_form(self, request: Request) -> bytes:
-        """Return the body of a form that is kept while the user signs in, b"" for a long one."""
-        if is_multipart(request) or not resume.is_own_form(request):
+        """Return the body of a form to keep while the user signs in.
+
+        Return b"" for one that is long, has files, or is of another site.
+        """
+        if is_multipart(request) or not self._is_own_form(request):
             return b""
         with suppress(Problem):
             return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
         return b""
+
+    def _is_own_form(self, request: Request) -> bool:
+        return resume.is_own_form(request, secure=self._services.secure)
 
     def _has_session(self, request: Request) -> bool:
         return self._context(request, {})[0].session is not None
@@ -199,7 +205,7 @@ class Dashboard:
             return _ask_to_sign_in(context)
         assert route.handler is not None
         if context.request.method == "POST" and not self._is_csrf_token_valid(context):
-            if not route.resumable or not resume.is_own_form(context.request):
+            if not route.resumable or not self._is_own_form(context.request):
                 return _stale_form(context)
             context = replace(context, is_resumed=True)
         try:
@@ -256,16 +262,21 @@ def _error_page(context: PageContext, problem: Problem) -> Response:
 
 
 def _ask_to_sign_in(context: PageContext) -> Response:
-    """Show the sign-in page with the fields of a form to keep, or redirect to it. It returns to the requested page."""
+    """Show the sign-in page with the fields of a form to keep, or redirect to it; it says that other forms are lost.
+
+    It returns to the requested page.
+    """
     path = resume.path_of(context.request)
     if "hx-request" in context.request.headers:  # htmx would insert the sign-in page into this one
         return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
     if kept := resume.keep(context.request, context.fields):
         form = forms.Form({"next": path, "kept": kept})
         return context.render("login/signin.html", status=403, form=form, can_register=False)
-    if path == HOME:
-        return RedirectResponse(SIGN_IN, status_code=303)
-    return RedirectResponse(f"{SIGN_IN}?next={quote(path, safe='/')}", status_code=303)
+    query = {"next": path} if path != HOME else {}
+    if context.request.method == "POST":
+        query["unsaved"] = "yes"
+    encoded = urlencode(query, safe="/", quote_via=quote)
+    return RedirectResponse(f"{SIGN_IN}?{encoded}" if query else SIGN_IN, status_code=303)
 
 
 def _unknown_page(context: PageContext, rest: str) -> Response:

@@ -139,9 +139,13 @@ class PageContext(RequestContext):
 
     def write(self, work: Callable[[Connection], T], *, in_maintenance: bool = False) -> T:
         """Run `work` in a write transaction, as `RequestContext` does. Raises INVALID for a resumed form."""
+        self.reject_resumed()
+        return super().write(work, in_maintenance=in_maintenance)
+
+    def reject_resumed(self) -> None:
+        """Raise INVALID for a resumed form."""
         if self.is_resumed:
             raise invalid(VERSION, SIGNED_IN_AGAIN)
-        return super().write(work, in_maintenance=in_maintenance)
 
     def form(self, shape: Shape = PLAIN, *, current: Mapping[str, Value] | None = None) -> Form:
         """Return the submitted form. With the stored values in `current`, only differences count as changes."""

@@ -32,8 +32,9 @@ class PageRoute:
 
     `public` pages need no session. Except for administrators, `admin_only` pages return 404.
     `files`: its form can have small files, such as pictures.
-    `resumable`: without a session its form is kept until the user signed in; the handler then runs with
-    `PageContext.is_resumed`, and must change nothing but through `PageContext.write`.
+    `resumable`: a form without a session is kept until the user signed in. The handler then runs with
+    `PageContext.is_resumed`, as it does for a form with the CSRF token of an earlier session. It must save nothing but
+    through `PageContext.write`, and call `reject_resumed` before it sends a request or counts against a limit.
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 

@@ -48,6 +48,7 @@ def add_domain(context: PageContext) -> Response:
     form = context.form(_SHAPE)
 
     def add() -> ops.Domain:
+        context.reject_resumed()
         body = form.read(NewDomain, context.time_zone, _SHAPE)
         if context.settings.checks_domains:
             _count_check(context)

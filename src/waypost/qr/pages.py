@@ -60,6 +60,7 @@ def create_code(context: PageContext) -> Response:
     form, logos = _submitted_form(context), service.Logos(context)
 
     def work(body: NewCode) -> int:
+        context.reject_resumed()
         if not form.errors:
             return service.add(context, body, logos)
         draft = service.draft(context, body, logos)
@@ -95,6 +96,7 @@ def update_code(context: PageContext, id: int) -> Response:
     form, logos = _submitted_change(context), service.Logos(context)
 
     def work(body: CodeChange) -> bool:
+        context.reject_resumed()
         draft = _draft_change(context, id, form, logos, body)
         if form.errors:
             _prove(form, context.read(draft))
