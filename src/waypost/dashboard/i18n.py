@@ -1,5 +1,6 @@
 """Texts of the dashboard in the viewer's language: `gettext` (in templates `_`), `ngettext`, numbers and dates."""
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import date, datetime, time
 from functools import lru_cache
@@ -20,8 +21,7 @@ def gettext(message: str, **values: object) -> str:
     text = translations("waypost.dashboard", current_language.get()).gettext(message) if message else ""
     if not values:
         return text
-    # The text is escaped too, so that the whole may count as markup.
-    return Markup(escape(text)) % {name: escape(value) for name, value in values.items()}  # noqa: S704
+    return _fill(text, values)
 
 
 def ngettext(singular: str, plural: str, count: int, **values: object) -> str:
@@ -32,8 +32,12 @@ def ngettext(singular: str, plural: str, count: int, **values: object) -> str:
     text = translations("waypost.dashboard", current_language.get()).ngettext(singular, plural, count)
     if not values:
         return text % {"count": format_number(count)}
-    escaped = {name: escape(value) for name, value in values.items()}
-    return Markup(escape(text)) % {"count": format_number(count), **escaped}  # noqa: S704  # both escaped
+    return _fill(text, {"count": format_number(count), **values})
+
+
+def _fill(text: str, values: Mapping[str, object]) -> Markup:
+    """Return the text with the values, both escaped. The plain `%` of strings is faster than that of `Markup`."""
+    return Markup(str(escape(text)) % {name: str(escape(value)) for name, value in values.items()})  # noqa: S704
 
 
 def pgettext(context: str, message: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -38,8 +39,14 @@ def return_path(next_path: str, path: str) -> str:
     if page == listed:
         return next_path + mark + fragment
     if page.startswith(f"{listed}/") and "?" not in page:
-        return f"{page}?{FIELD}={quote(next_path, safe='')}{mark}{fragment}"
+        return f"{page}?{FIELD}={_quote(next_path)}{mark}{fragment}"
     return path
+
+
+@lru_cache(maxsize=64)
+def _quote(path: str) -> str:
+    """Return a path as the value of a query. A page quotes the same one for each of its rows."""
+    return quote(path, safe="")
 
 
 def last_page(request: Request, page: Page[Any], limit: int) -> Response | None:

@@ -32,7 +32,7 @@ def _options(tx: Connection, name: str, account: int, selected: Sequence[int | s
     key, label = (table.c.host, table.c.host) if table is domains else (table.c.id, table.c.name)
     query = select(key, label).where(table.c.account == account).order_by(table.c.id.desc())
     limit = LISTED if name in COLLECTIONS else _MAX_OTHERS
-    options = [(row[0], row[1]) for row in tx.execute(query.limit(limit))]
+    options = [(row[0], row[1]) for row in tx.execute(query.limit(limit)).all()]
     missing = set(selected) - {key for key, _ in options}
     if missing and len(options) == limit:
         options += [(row[0], row[1]) for row in tx.execute(query.where(key.in_(sorted(missing, key=str))))]

@@ -75,7 +75,7 @@ def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequen
 def _names(tx: Connection, table: Table, account: int) -> Sequence[tuple[int, str]]:
     """Return (id, case-folded name) of the newest groups; SQLite folds only ASCII itself."""
     query = select(table.c.id, table.c.name).where(table.c.account == account).order_by(table.c.id.desc())
-    return [(row[0], row[1].casefold()) for row in tx.execute(query.limit(_MAX_GROUPS))]
+    return [(row[0], row[1].casefold()) for row in tx.execute(query.limit(_MAX_GROUPS)).all()]
 
 
 def _word(

@@ -263,5 +263,9 @@ def _starts(span: Span) -> list[datetime]:
     if span.interval == "hour":  # days with a clock change have 23 or 25 hours
         first, after = span.seconds()
         return sorted({_start_of(second, span) for second in (*range(first, after, 3600), after - 1)})
-    days = (span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1))
-    return list(dict.fromkeys(_first_midnight(datetime.combine(day, time.min), span.interval) for day in days))
+    begin = _first_midnight(datetime.combine(span.start, time.min), span.interval)
+    if span.interval == "month":
+        months = range(begin.year * 12 + begin.month - 1, span.end.year * 12 + span.end.month)
+        return [datetime.combine(date(month // 12, month % 12 + 1, 1), time.min) for month in months]
+    days = range(0, (span.end - begin.date()).days + 1, 7 if span.interval == "week" else 1)
+    return [begin + timedelta(days=day) for day in days]
