@@ -1,5 +1,6 @@
 """Click statistics of one item or of a whole account, read from roll-ups, never from events."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -196,8 +197,8 @@ def summarize(span: Span, times: Times) -> tuple[VisitCounts, list[Point]]:
 
 def point_starts(span: Span) -> Callable[[int], int]:
     """Return a function from a second of the span to the number of its point."""
-    numbers = {start: number for number, start in enumerate(_starts(span))}
-    return lambda second: numbers[_start_of(second, span)]
+    seconds = [start.replace(tzinfo=span.zone).timestamp() for start in _starts(span)]
+    return lambda second: max(0, bisect_right(seconds, second) - 1)
 
 
 def clicks_by_hour_of_week(times: Times, zone: ZoneInfo) -> list[list[int]]:
