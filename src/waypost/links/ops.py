@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import (
     ColumnElement,
@@ -116,15 +116,15 @@ class Details:
 
 def get_owned(tx: Connection, account: int, link: int) -> Link:
     """Return one link, as lists show it. Raises NOT_FOUND."""
-    row = tx.execute(_ONE, {"link": link, "account": account}).mappings().first()
+    row = tx.execute(_ONE, {"link": link, "account": account}).first()
     if row is None:
         raise not_found("link")
-    return _listed(row)
+    return _from_row(row)
 
 
 def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
     """Return the links with these ids, in this order, without those that do not exist."""
-    links_by_id = {row["id"]: _listed(row) for row in tx.execute(_MANY, {"links": ids}).mappings()}
+    links_by_id = {row[0]: _from_row(row) for row in tx.execute(_MANY, {"links": ids}).all()}
     return [links_by_id[link] for link in ids if link in links_by_id]
 
 
@@ -139,7 +139,12 @@ def get_owned_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Lin
 def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:
     """Return the account's links with ids below `ceiling`, newest first."""
     parameters = {"account": account, "ceiling": ceiling, "limit": limit, "offset": offset}
-    return [_listed(row) for row in tx.execute(_NEWEST, parameters).mappings()]
+    return [_from_row(row) for row in tx.execute(_NEWEST, parameters).all()]
+
+
+def _from_row(row: Sequence[Any]) -> Link:
+    """Return the link of a row of `_LISTED`."""
+    return Link(**dict(zip(_LISTED_NAMES, row[:-1], strict=True)), channel=_ids(row[-1]))
 
 
 def _listed(row: RowMapping) -> Link:
