@@ -17,6 +17,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.html import Page
 from tests.support.logins import add_factor
 from waypost import clock
+from waypost.dashboard.app import Dashboard
 from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.dashboard.routing import PageRoute
 from waypost.db.schema import metadata, sessions
@@ -109,6 +110,19 @@ def test_form_of_ended_session_is_shown_again_after_sign_in(ana: Person, dashboa
     assert page.status == 400
     page = _sign_in(dashboard, "/dashboard/signin", page, name="ana", password=PASSWORD)
     _check_typed_form(ana, dashboard, _resume(dashboard, page))
+
+
+@pytest.mark.parametrize(
+    ("path", "origin"), [("/dashboard/account/keys", BASE), (_NEW, "https://evil.example")], ids=["password", "foreign"]
+)
+def test_form_is_lost_if_session_ends_while_it_is_sent(
+    dashboard: Browser, monkeypatch: pytest.MonkeyPatch, path: str, origin: str
+) -> None:
+    monkeypatch.setattr(Dashboard, "_has_session", lambda *_: True)  # when the body was read
+    dashboard.client.cookies.clear()
+    response = dashboard.client.post(path, data={"name": "new", "password": PASSWORD}, headers={"Origin": origin})
+    assert (response.status_code, PASSWORD in response.text) == (303, False)
+    assert response.headers["location"] == f"/dashboard/signin?next={path}&unsaved=yes"
 
 
 def test_form_is_kept_while_code_is_asked(ana: Person, dashboard: Browser) -> None:

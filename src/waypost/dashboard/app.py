@@ -202,7 +202,7 @@ class Dashboard:
 
     def _respond(self, context: PageContext, route: PageRoute) -> Response:
         if context.session is None and not route.public:
-            return _ask_to_sign_in(context)
+            return _ask_to_sign_in(context, can_keep=route.resumable and self._is_own_form(context.request))
         assert route.handler is not None
         if context.request.method == "POST" and not self._is_csrf_token_valid(context):
             if not route.resumable or not self._is_own_form(context.request):
@@ -223,7 +223,7 @@ class Dashboard:
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
         current_language.set(context.language)  # again, because the thread has variables of its own
         if context.session is None:
-            return _ask_to_sign_in(context)
+            return _ask_to_sign_in(context, can_keep=False)
         try:
             _require_admin(context, route)
             reader = MultipartReader(request, field_seconds=self.resources.settings.transfer_seconds)
@@ -261,7 +261,7 @@ def _error_page(context: PageContext, problem: Problem) -> Response:
     return response
 
 
-def _ask_to_sign_in(context: PageContext) -> Response:
+def _ask_to_sign_in(context: PageContext, *, can_keep: bool) -> Response:
     """Show the sign-in page with the fields of a form to keep, or redirect to it; it says that other forms are lost.
 
     It returns to the requested page.
@@ -269,7 +269,7 @@ def _ask_to_sign_in(context: PageContext) -> Response:
     path = resume.path_of(context.request)
     if "hx-request" in context.request.headers:  # htmx would insert the sign-in page into this one
         return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
-    if kept := resume.keep(context.request, context.fields):
+    if can_keep and (kept := resume.keep(context.request, context.fields)):
         form = forms.Form({"next": path, "kept": kept})
         return context.render("login/signin.html", status=403, form=form, can_register=False)
     query = {"next": path} if path != HOME else {}

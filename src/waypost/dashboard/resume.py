@@ -33,7 +33,7 @@ def is_own_form(request: Request, *, secure: bool) -> bool:
 
 
 def keep(request: Request, fields: Mapping[str, Sequence[str]]) -> str:
-    """Return the fields of an own form as text for the sign-in page; "" if there are none, or they cannot be kept."""
+    """Return the fields of a form as text for the sign-in page; "" if there are none, or they cannot be kept."""
     path = path_of(request)
     pairs = tuple((name, value) for name, values in fields.items() if name != csrf.FIELD for value in values)
     if not pairs or safe_redirect_path(path) != path:

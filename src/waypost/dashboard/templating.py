@@ -149,7 +149,7 @@ def render_options(
 
 
 def render_action_buttons(pairs: Pairs, prefix: str = "", max_length: int = 40) -> Markup:
-    """Return (value, text) pairs as buttons of a menu, eight times as fast as a loop in a template.
+    """Return (value, text) pairs as buttons of a menu, which takes a third of the time of a loop in a template.
 
     The prefix is put before each value. Texts are truncated to about `max_length` characters.
     """

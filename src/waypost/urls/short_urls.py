@@ -4,8 +4,8 @@ import re
 from typing import Protocol
 from urllib.parse import quote
 
-_is_plain = re.compile(r"[A-Za-z0-9_.~/-]*").fullmatch
-"""Matches an alias that has nothing to encode, a tenth of the time that `quote` takes."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*")
+"""An alias that has nothing to encode: it takes a tenth of the time of `quote`."""
 
 
 class Addressed(Protocol):
@@ -28,7 +28,7 @@ def origin(base: str, host: str, scheme: str | None) -> str:
 
 def alias_path(alias: str) -> str:
     """Return the path of an alias on its host, percent-encoded."""
-    return f"/{alias if _is_plain(alias) else quote(alias, safe='/~')}"
+    return f"/{alias if _PLAIN.fullmatch(alias) else quote(alias, safe='/~')}"
 
 
 def short_url(base: str, host: str, scheme: str | None, alias: str) -> str:
