@@ -105,4 +105,5 @@ def window(
     seen.page.close()
     if context is None:
         own.close()
-    assert [error for error in seen.console_errors if not _ERROR_STATUS.match(error)] == []
+    errors = [error for error in seen.console_errors if not _ERROR_STATUS.match(error)]
+    assert errors == [], errors

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 from playwright.sync_api import Browser, Page
+from starlette.types import ASGIApp
 
 from tests.conftest import PASSWORD
 from tests.support import accessibility
@@ -13,6 +14,7 @@ from tests.support.browser import HOST, browser, served, window
 from tests.support.fake_internet import FakeInternet
 from tests.support.layout import check_layout
 from tests.support.server import free_port
+from tests.support.slow_pages import in_pieces
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -33,13 +35,32 @@ def address(settings: Settings) -> Iterator[str]:
 
 
 @pytest.fixture
+def slow_address(settings: Settings) -> Iterator[str]:
+    """The URL of a running app whose pages arrive in pieces."""
+    with served(in_pieces(build(settings, Database(settings.database)))) as url:
+        yield url
+
+
+@pytest.fixture
 def public_address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
     """The URL of a running app with pixel consent and a root page, at which one site can be framed."""
     port = free_port()
+    with served(_public_app(settings, port), port) as url:
+        yield url
+
+
+@pytest.fixture
+def slow_public_address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
+    """The URL of the app of `public_address`, with pages that arrive in pieces."""
+    port = free_port()
+    with served(in_pieces(_public_app(settings, port)), port) as url:
+        yield url
+
+
+def _public_app(settings: Settings, port: int) -> ASGIApp:
     changes = {"base_url": f"http://{HOST}:{port}", "pixel_consent": "on", "root_redirect": "page"}
     opened = Settings.model_validate({**settings.model_dump(), **changes})
-    with served(build(opened, Database(settings.database)), port) as url:
-        yield url
+    return build(opened, Database(settings.database))
 
 
 def sign_in(page: Page, address: str, *, password: str = PASSWORD) -> None:
