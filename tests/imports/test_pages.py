@@ -4,10 +4,13 @@ import re
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.imports import SHOP, await_import
+from waypost import clock
+from waypost.db.schema import import_plans
 
 HASH = "$2b$12$abc"
 """The hash of a password: the link comes disabled."""
@@ -18,6 +21,11 @@ def _submit(dashboard: Browser, content: str, **fields: str) -> Any:
     token = hidden_field(dashboard.get("/import/new"), "token")
     form = {"token": token, "timezone": "UTC", "conflicts": "skip", "folders": "campaign", **fields}
     return dashboard.client.post("/dashboard/import/new", data=form, files={"file": ("links.csv", content.encode())})
+
+
+def _apply_plan(person: Person, busy_until: int) -> None:
+    """Store the plan as applied, by a process that is busy until then."""
+    person.write(lambda tx: tx.execute(update(import_plans).values(state="applied", busy_until=busy_until)))
 
 
 def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: Browser) -> None:
@@ -58,3 +66,15 @@ def test_plan_tells_how_many_of_all_links_lose_something(
     page = " ".join(dashboard.get("/import").text.split())
     sentences = re.findall(r"[^<>]* loses? something\.", page)
     assert [text.strip() for text in sentences] == ([sentence] if sentence else [])
+
+
+def test_import_is_called_complete_when_it_can_be_undone(ana: Person, dashboard: Browser) -> None:
+    _submit(dashboard, f"alias,url\nspring,{SHOP}")
+    await_import(ana)
+    for busy_until, heading, link in (
+        (clock.now() + 30, "The links are being imported …", "Refresh"),
+        (0, "The import is complete.", "Undo import …"),
+    ):
+        _apply_plan(ana, busy_until)
+        page = dashboard.get("/import").text
+        assert (re.findall("The [^<]*(?:imported …|complete[.])", page), f">{link}</a>" in page) == ([heading], True)
