@@ -1,8 +1,9 @@
 """The API under load compared to one client: `python -m bench.api_load`.
 
-One worker on the first core. Phases are interleaved: one client of the API, redirects alone, redirects while many
-clients use the API, many clients. They send reads and writes in turn. Redirects are sent one by one, at most 200 a
-second, by a client with a higher priority than the load. Exits with the number of ratios that miss their bar.
+One worker on the first core, and any API workers. Phases are interleaved: one client of the API, redirects alone,
+redirects while many clients use the API, many clients. They send reads and writes in turn. Redirects are sent one by
+one, at most 200 a second, by a client with a higher priority than the load. Exits with the number of ratios that miss
+their bar.
 """
 
 import argparse
@@ -57,12 +58,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3, help="of each phase (default: %(default)s)")
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--api-workers", type=int, default=0, help="processes for the API only (default: 0)")
     options = parser.parse_args()
     require_programs("wrk", "taskset")
+    settings = {"api_workers": str(options.api_workers)}
     missed = 0
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
-        sites = [stack.enter_context(paths.sqlite_site(folder)), stack.enter_context(paths.postgresql_site(folder))]
+        sites = [stack.enter_context(run(folder, settings)) for run in (paths.sqlite_site, paths.postgresql_site)]
         scripts = [_prepare(site, folder) for site in sites]
         samples = [Samples() for _ in sites]
         for _ in range(options.rounds):

@@ -186,17 +186,17 @@ def _bare_site(folder: Path) -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def sqlite_site(folder: Path) -> Iterator[Site]:
+def sqlite_site(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Site]:
     """Run waypost on SQLite, with one account."""
     home = folder / "sqlite"
     home.mkdir()
     key = _create_key(Settings(data_dir=home).database)
-    with servers.waypost(home) as server:
+    with servers.waypost(home, settings) as server:
         yield Site("SQLite", server, key)
 
 
 @contextlib.contextmanager
-def postgresql_site(folder: Path) -> Iterator[Site]:
+def postgresql_site(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Site]:
     """Run waypost on a PostgreSQL server of its own, with one account."""
     home = folder / "postgresql"
     home.mkdir()
@@ -205,7 +205,7 @@ def postgresql_site(folder: Path) -> Iterator[Site]:
             admin.execute("CREATE DATABASE waypost")
         url = f"{postgres.url}/waypost"
         key = _create_key(url)
-        with servers.waypost(home, {"database_url": url}) as server:
+        with servers.waypost(home, {"database_url": url, **(settings or {})}) as server:
             yield Site("PostgreSQL", server, key, _POSTGRESQL_FACTOR)
 
 

@@ -90,9 +90,14 @@ def waypost(
     environment_settings = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
     command = ["taskset", "-c", "0", str(executable or program()), "serve"]
     with running(command, port, folder, environment(environment_settings)) as server:
-        for pid in set(server.processes()) - {server.answering()}:
+        until(lambda: any(map(_is_ingester, server.processes())))
+        for pid in filter(_is_ingester, server.processes()):
             pin(pid, "1")
         yield server
+
+
+def _is_ingester(process: int) -> bool:
+    return any(file.path.endswith("ingest.lock") for file in psutil.Process(process).open_files())
 
 
 @contextlib.contextmanager

@@ -139,6 +139,10 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
     },
     "Operation": {
         "workers": Note("4", "More requests run at the same time. Each worker has its own memory for redirects."),
+        "api_workers": Note(
+            "1",
+            "Heavy use of the API delays redirects less. Each needs memory and connections like a worker.",
+        ),
         "cache_mb": Note("512", "More redirects are answered from memory; each worker needs that much."),
         "transfer_seconds": Note("300", "Slow uploads and downloads live longer, and so do those that are stuck."),
         "shutdown_seconds": Note("60", "A stop waits longer for uploads. systemd must wait longer than that."),

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+_PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 
 
@@ -92,6 +93,11 @@ def is_local(host: str) -> bool:
     if is_ip_address(host):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     return host == "localhost" or host.endswith(".localhost")
+
+
+def is_public_name(host: str) -> bool:
+    """Return whether other machines can know a host by this name."""
+    return "." in host and not is_ip_address(host) and not host.endswith(_PRIVATE)
 
 
 def is_ip_address(host: str) -> bool:

@@ -38,6 +38,9 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 for all interfaces.")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
     workers: int = Field(1, ge=1, le=64, description="Worker processes.")
+    api_workers: int = Field(
+        0, ge=0, le=64, description="Processes for the API and the dashboard only. 0: the workers do that, too."
+    )
     data_dir: Path = Field(Path("data"), description="Directory of the database and the files.")
     base_url: str = Field(
         "", description="Public URL of the service, such as https://go.example.com. Default: http://localhost:PORT."
@@ -286,14 +289,7 @@ class Settings(BaseSettings):
     @cached_property
     def has_public_name(self) -> bool:
         """True if the base URL has a host name that other machines can know."""
-        return (
-            "." in self.own_host
-            and not setting_urls.is_ip_address(self.own_host)
-            and not self.own_host.endswith(_PRIVATE)
-        )
-
-
-_PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
+        return setting_urls.is_public_name(self.own_host)
 
 
 def _parts(value: str) -> list[str]:

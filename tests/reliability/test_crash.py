@@ -47,20 +47,22 @@ def _rounds(kills: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("database_url", "rounds"),
+    ("database_url", "rounds", "api_workers"),
     [
-        ("sqlite", _rounds(20)),
-        ("postgresql", _rounds(6)),
+        ("sqlite", _rounds(20), 0),
+        ("sqlite", _rounds(6), 2),
+        ("postgresql", _rounds(6), 0),
+        ("postgresql", _rounds(6), 2),
     ],
     indirect=["database_url"],
 )
 def test_killed_server_loses_no_answered_click_or_write(
-    database: Database, database_url: str, tmp_path: Path, rounds: list[list[str]]
+    database: Database, database_url: str, tmp_path: Path, rounds: list[list[str]], api_workers: int
 ) -> None:
     key = database.write(add_ana)
     folder, load = tmp_path / "node", Load()
     for number, kills in enumerate(rounds):
-        with serving(folder, database_url=database_url, workers=2) as server:
+        with serving(folder, database_url=database_url, workers=2, api_workers=api_workers) as server:
             for alias in (*ALIASES, "limited") if not number else ():
                 assert server.call("POST", "/api/url/add", key=key, content=new_link(alias)).status_code == 200
             with load.on(server, key):

@@ -13,6 +13,7 @@ from uvicorn.protocols.http import httptools_impl
 from uvicorn.supervisors import multiprocess
 
 CONNECTION, SENDFILE, WORKERS = "http/connection.py", "http/sendfile.py", "server/workers.py"
+API_SERVER = "server/api_server.py"
 
 
 def _assigned(function: Callable[..., Any]) -> set[str]:
@@ -41,7 +42,8 @@ def _assigned(function: Callable[..., Any]) -> set[str]:
             "run init_processes keep_subprocess_alive restart_all handle_ttin handle_ttou",
             WORKERS,
         ),
-        (multiprocess.Process, "start join kill terminate wait_until_ready pid exitcode target", WORKERS),
+        (multiprocess.Process, "start join kill terminate wait_until_ready pid exitcode target server", WORKERS),
+        (uvicorn.Server, "startup shutdown", API_SERVER),
         (uvicorn.Config, "bind_socket", WORKERS),
     ],
     ids=str,
@@ -65,7 +67,9 @@ def test_uvicorn_has_the_names_that_waypost_uses(owner: Any, names: str, used_by
             SENDFILE,
         ),
         (multiprocess.Multiprocess, "config sockets processes processes_num should_exit", WORKERS),
-        (multiprocess.Process, "process", WORKERS),
+        (multiprocess.Process, "config process _server", WORKERS),
+        (uvicorn.Server, "config server_state", API_SERVER),
+        (uvicorn.Config, "http", API_SERVER),
     ],
     ids=str,
 )

@@ -1,5 +1,7 @@
 """HTTP/1.1 connections with limits: size and time of headers, connections per client, and a graceful shutdown.
 
+With API workers, a connection whose first request is for one of them is handed over to it (ADR 15).
+
 uvicorn has no such limits. A reverse proxy has them, but the service can also run without a proxy.
 """
 
@@ -11,7 +13,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from waypost.http import connection_handoff
 from waypost.http.client_ip import network_of
+from waypost.http.connection_handoff import HandoffChannel
 from waypost.http.security_headers import ISOLATION
 
 MAX_HEADER_BYTES = 64 * 1024
@@ -23,6 +27,7 @@ _MIN_CONNECTIONS = 64
 _PROXY_KEEP_ALIVE_SECONDS = 75  # longer than common proxies, which answer 502 if an idle connection ends as they use it
 _FIRST_REQUEST_SECONDS = 5  # during which a stopping worker waits for the first request of a connection
 _GRACE_SECONDS = 0.1  # during which requests are still read on idle connections, before they are closed
+_FOR_API_WORKERS = re.compile(rb"[A-Z]{3,7} /(api|dashboard|mcp|stats)[/? ]")
 HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _connections: Counter[str] = Counter()  # open connections of this process, by network
 
@@ -55,6 +60,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_host_invalid = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self._network = ""
+        self._api_channel: HandoffChannel | None = getattr(config, "api_channel", None)
+        self.first_data = b""
+        """The data that another process read from the connection before it handed it over."""
 
     def is_from_proxy(self) -> bool:
         """Return whether the peer is a trusted proxy, which may open any number of connections."""
@@ -69,6 +77,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._restart_idle_timer()
         if _connections[self._network] > max_connections() and not self.is_from_proxy():
             transport.abort()
+        elif self.first_data:
+            self._api_channel = None
+            self.data_received(self.first_data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -79,12 +90,23 @@ class LimitedProtocol(HttpToolsProtocol):
             self._idle_timer.cancel()
 
     def data_received(self, data: bytes) -> None:
+        if self._api_channel is not None and self._hand_over(self._api_channel, data):
+            return
         was_in_headers = self._is_in_headers
         super().data_received(data)
         if was_in_headers and self._is_in_headers and not self.transport.is_closing():
             self._unparsed_bytes += len(data)
             if self._unparsed_bytes > MAX_HEADER_BYTES:
                 self.refuse(431, "The headers are too large.")
+
+    def _hand_over(self, channel: HandoffChannel, data: bytes) -> bool:
+        """Hand the connection over to an API worker if its first request is for one. Return whether it has left."""
+        if not self.is_new or self.is_in_message or self.is_draining or not _FOR_API_WORKERS.match(data):
+            return False
+        if not connection_handoff.send(channel, self.transport.get_extra_info("socket").fileno(), data):
+            return False
+        self.transport.abort()  # closes the connection in this process only
+        return True
 
     def on_message_begin(self) -> None:
         self.is_in_message = self._is_in_headers = True

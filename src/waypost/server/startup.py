@@ -5,13 +5,13 @@ import sys
 from socket import socket
 
 import structlog
-import uvicorn
 
 from waypost.clicks.ingest.process import IngesterProcess
 from waypost.errors import Problem
 from waypost.links import dead_link_checker
 from waypost.observability import logging, metrics
 from waypost.server import installation, system_checks, workers
+from waypost.server.api_server import WorkerConfig
 from waypost.settings import Settings
 
 _log = structlog.get_logger("startup")
@@ -31,7 +31,7 @@ def serve(settings: Settings, listeners: list[socket]) -> None:
     metrics.clear(settings.metrics_dir)
     # Otherwise a spawned process would also import the main program, with all commands.
     sys.modules["__main__"].__file__ = None
-    config = uvicorn.Config(
+    config = WorkerConfig(
         "waypost.app:create",
         factory=True,
         workers=settings.workers,
@@ -50,7 +50,7 @@ def serve(settings: Settings, listeners: list[socket]) -> None:
     background = dead_link_checker.run if settings.dead_links_days else None
     with IngesterProcess(settings, background, listeners) as ingester:
         hooks = workers.Hooks(ingester.ensure_running, migrate, ingester.replace)
-        workers.run(config, listeners, hooks)
+        workers.run(config, listeners, hooks, api_workers=settings.api_workers)
 
 
 def migrate() -> None:

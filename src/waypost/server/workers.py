@@ -1,10 +1,12 @@
 """Supervisor of the workers on one port. Each has its own socket queue; a worker that dies is replaced at once.
 
+API workers, if there are any, come after the workers in the list of processes. They have no listener (ADR 15).
 Workers are forked from the parent, which has loaded all modules: they start fast and share its memory (ADR 13). The
 parent must therefore have no other thread, whose locks a child would inherit. After SIGHUP workers are spawned instead
 of forked, because an upgrade can have installed newer code (decision 106).
 """
 
+import copy
 import gc
 import multiprocessing
 import signal
@@ -21,6 +23,9 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from waypost import module_loading
 from waypost.errors import Kind, Problem
+from waypost.http.connection_handoff import open_channel
+from waypost.server import scheduling
+from waypost.server.api_server import ApiServer, WorkerConfig
 
 _READY_SECONDS = 60
 _POLL_SECONDS = 0.2
@@ -76,20 +81,39 @@ class Hooks:
     """Called after the workers were replaced."""
 
 
-def run(config: uvicorn.Config, listeners: list[socket.socket], hooks: Hooks) -> None:
+def run(config: WorkerConfig, listeners: list[socket.socket], hooks: Hooks, *, api_workers: int = 0) -> None:
     """Serve until the process is stopped. Exits the process if a worker cannot start."""
-    supervisor = _Supervisor(config, listeners, hooks)
+    supervisor = _Supervisor(config, listeners, hooks, api_workers)
     supervisor.run()
     if supervisor.has_failed:
         sys.exit(STARTUP_FAILURE)
 
 
-class _ForkedProcess(Process):
+class _Worker(Process):
+    """A worker or an API worker, as its configuration says."""
+
+    config: WorkerConfig
+
+    def target(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.config.is_api_worker:
+            scheduling.run_last()
+        elif self.config.api_channel is not None:
+            scheduling.run_first()
+        super().target(sockets)
+
+    @property
+    def server(self) -> uvicorn.Server:
+        if self._server is None:
+            self._server = ApiServer(self.config) if self.config.is_api_worker else uvicorn.Server(self.config)
+        return self._server
+
+
+class _ForkedWorker(_Worker):
     """A worker that is forked instead of spawned."""
 
-    def __init__(self, config: uvicorn.Config, listener: socket.socket, listeners: list[socket.socket]) -> None:
-        super().__init__(config, [listener])
-        self._listener = listener
+    def __init__(self, config: WorkerConfig, own: list[socket.socket], listeners: list[socket.socket]) -> None:
+        super().__init__(config, own)
+        self._own = own
         self._listeners = listeners
         self.process = multiprocessing.get_context("fork").Process(target=self._serve)  # type: ignore[assignment]
 
@@ -104,10 +128,10 @@ class _ForkedProcess(Process):
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for listener in self._listeners:
-            if listener is not self._listener:
+            if listener not in self._own:
                 listener.close()  # connections to other workers must not wait for this one
         with suppress(KeyboardInterrupt):
-            self.target([self._listener])
+            self.target(self._own)
 
 
 class _Supervisor(Multiprocess):
@@ -117,8 +141,13 @@ class _Supervisor(Multiprocess):
     handled.
     """
 
-    def __init__(self, config: uvicorn.Config, listeners: list[socket.socket], hooks: Hooks) -> None:
+    def __init__(self, config: WorkerConfig, listeners: list[socket.socket], hooks: Hooks, api_workers: int) -> None:
         super().__init__(config, listeners)
+        config.api_channel = open_channel() if api_workers else None
+        self._worker_config = config
+        self._api_config = copy.copy(config)
+        self._api_config.is_api_worker = True
+        self.processes_num = len(listeners) + api_workers
         self.has_failed = False
         self._hooks = hooks
         for number in (signal.SIGINT, signal.SIGTERM):  # takes effect at once, even while workers are replaced
@@ -175,10 +204,9 @@ class _Supervisor(Multiprocess):
         return process.exitcode == 0
 
     def _start(self, index: int) -> Process:
-        listener = self.sockets[index]
-        worker = (
-            _ForkedProcess(self.config, listener, self.sockets) if self._forks else Process(self.config, [listener])
-        )
+        own = self.sockets[index : index + 1]
+        config = self._worker_config if own else self._api_config
+        worker = _ForkedWorker(config, own, self.sockets) if self._forks else _Worker(config, own)
         worker.start()
         return worker
 

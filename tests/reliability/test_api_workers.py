@@ -1,0 +1,221 @@
+"""API workers: they receive connections whose first request is for the API or the dashboard, and keep them."""
+
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import httpx2
+import psutil
+import pytest
+
+from tests.support.load import add_ana, until
+from tests.support.server import Server, processes, serving
+from waypost.db.database import Database
+from waypost.http import connection_handoff
+
+_SECONDS = 60
+_LINK = {"url": "https://example.com/page"}
+
+
+@pytest.fixture
+def key(database: Database) -> str:
+    """The API key of Ana."""
+    return database.write(add_ana)
+
+
+@pytest.fixture(params=[1, 2])
+def server(
+    database_url: str, key: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Server]:
+    """A server with one or two workers, and as many API workers."""
+    settings = {"workers": request.param, "api_workers": request.param, "shutdown_seconds": 30}
+    with serving(tmp_path_factory.mktemp("node"), database_url=database_url, **settings) as server:
+        until(lambda: len(processes(server)[0]) == 2 * request.param)
+        yield server
+
+
+def _api_workers(server: Server) -> set[int]:
+    """Return the workers without a listener."""
+    return {worker.pid for worker in processes(server)[0] if not _states(worker, psutil.CONN_LISTEN)}
+
+
+def _states(worker: psutil.Process, state: str) -> list[int]:
+    """Return the remote ports of a worker's connections in a state; none if it has just exited."""
+    with suppress(psutil.Error):
+        connections = worker.net_connections("tcp4")
+        return [one.raddr.port if one.raddr else 0 for one in connections if one.status == state]
+    return []
+
+
+def _holders(server: Server, port: int) -> set[int]:
+    """Return the workers that hold the connection of a client's port."""
+    return {worker.pid for worker in processes(server)[0] if port in _states(worker, psutil.CONN_ESTABLISHED)}
+
+
+def _client(server: Server) -> HTTPConnection:
+    return HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=_SECONDS)
+
+
+def _status(client: HTTPConnection, path: str, key: str) -> int:
+    client.request("GET", path, headers={"Authorization": f"Bearer {key}", "User-Agent": "curl/8"})
+    response = client.getresponse()
+    response.read()
+    return response.status
+
+
+def _connect(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0), _SECONDS)
+
+
+def _request(path: str, key: str = "", method: str = "GET", body: str = "") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}"]
+    lines += [f"Content-Length: {len(body)}"] if body else []
+    return ("\r\n".join(lines) + "\r\n\r\n" + body).encode()
+
+
+def _until_closed(connection: socket.socket) -> bytes:
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/urls", "api"), ("/dashboard", "api"), ("/a-link", "other")])
+def test_first_request_selects_the_process_of_a_connection(server: Server, key: str, path: str, kind: str) -> None:
+    server.call("POST", "/api/url/add", key=key, json={**_LINK, "custom": "a-link"}).raise_for_status()
+    with closing(_client(server)) as client:
+        statuses = [_status(client, later, key) for later in (path, "/api/account", "/a-link", "/healthz")]
+        assert statuses[1:] == [200, 302, 200]
+        port = client.sock.getsockname()[1]
+        until(lambda: len(_holders(server, port)) == 1)  # the same process has answered all of them
+        (holder,) = _holders(server, port)
+    assert (holder in _api_workers(server)) == (kind == "api")
+
+
+def test_clicks_of_api_workers_are_counted(server: Server, key: str) -> None:
+    limit = {**_LINK, "custom": "limited", "clicklimit": 5}
+    link = server.call("POST", "/api/url/add", key=key, json=limit).raise_for_status().json()["id"]
+    statuses = []
+    for path in ("/api/account", "/healthz") * 5:
+        with closing(_client(server)) as client:
+            _status(client, path, key)
+            statuses.append(_status(client, "/limited", key))
+    assert sorted(statuses) == [302] * 5 + [410] * 5
+    assert server.call("GET", f"/api/url/{link}", key=key).json()["details"]["clicks"] == 5
+
+
+def test_bodies_of_every_size_arrive(server: Server, key: str) -> None:
+    for size in (1, 1000, 100_000, 200_000, 300_000, 5_000_000):
+        content = bytes(n % 251 for n in range(1000)) * (size // 1000) or b"x"
+        answer = (
+            server.call("POST", f"/api/files/upload/{size}.bin", key=key, content=content).raise_for_status().json()
+        )
+        download = server.client.get(answer["shorturl"].replace("localhost", "127.0.0.1"))
+        assert download.raise_for_status().content == content
+
+
+def test_pipelined_and_divided_requests_are_answered_in_order(server: Server, key: str) -> None:
+    pipelined = [_request("/api/account", key), _request("/healthz"), _request("/api/urls", key)]
+    with _connect(server) as connection:
+        connection.sendall(b"".join(pipelined) + b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = _until_closed(connection)
+    positions = [answer.find(part) for part in (b'"username":"ana"', b'"status":"ok"', b'"urls"')]
+    assert positions == sorted(positions)
+    assert positions[0] > 0
+    body = json.dumps(_LINK)
+    request = _request("/api/url/add", key, "POST", body).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)
+    for cut in (2, 10, request.index(b"{") + 3):
+        with _connect(server) as connection:
+            connection.sendall(request[:cut])
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Event().wait(0.1)
+            connection.sendall(request[cut:])
+            assert b'"shorturl"' in _until_closed(connection)
+
+
+def test_sighup_replaces_api_workers_without_failed_request(server: Server, key: str) -> None:
+    before, stop, failures = _api_workers(server), threading.Event(), list[str]()
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                with httpx2.Client(trust_env=False, timeout=_SECONDS, headers={"Authorization": key}) as client:
+                    client.get(f"{server.url}/api/account").raise_for_status()
+            except httpx2.HTTPError as error:
+                failures.append(repr(error))
+
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(4):
+            threads.submit(call)
+        try:
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: len(_api_workers(server)) == len(before) and not _api_workers(server) & before)
+        finally:
+            stop.set()
+    assert not failures
+
+
+def test_requests_before_a_stop_are_answered(server: Server, key: str) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(_connect(server)) for _ in range(50)]
+        until(lambda: all(_holders(server, connection.getsockname()[1]) for connection in connections))
+        for connection in connections:
+            connection.sendall(_request("/api/account", key))
+        server.process.terminate()
+        assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in connections)
+    assert server.process.wait(_SECONDS) == 0
+
+
+def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: Server, key: str) -> None:
+    before = _api_workers(server)
+    for pid in before:
+        psutil.Process(pid).suspend()
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(_connect(server)) for _ in range(5)]
+        for connection in waiting:
+            connection.sendall(_request("/api/account", key))
+        assert server.call("GET", "/healthz").status_code == 200  # the workers answer, and have handed all five over
+        for pid in before:
+            psutil.Process(pid).kill()
+        assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in waiting)
+    assert not _api_workers(server) & before
+
+
+def test_full_channel_leaves_connections_to_workers(server: Server) -> None:
+    stopped = [psutil.Process(pid) for pid in _api_workers(server)]
+    for worker in stopped:
+        worker.suspend()
+    with ExitStack() as stack:
+        try:
+            connections = [stack.enter_context(_connect(server)) for _ in range(400)]
+            for connection in connections:
+                connection.sendall(_request("/dashboard"))  # needs no database, which a stopped worker may have locked
+            assert connections[-1].recv(65536).startswith(b"HTTP/1.1 303")
+        finally:
+            for worker in stopped:
+                worker.resume()
+        assert all(connection.recv(65536).startswith(b"HTTP/1.1 303") for connection in connections[:-1])
+
+
+def test_channel_delivers_connections_in_order_and_refuses_long_data() -> None:
+    channel = connection_handoff.open_channel()
+    near, far = socket.socketpair()
+    with near, far, channel.sender, channel.receiver:
+        assert connection_handoff.receive(channel) is None
+        assert not connection_handoff.send(channel, near.fileno(), b"x" * 1_000_000)
+        assert connection_handoff.send(channel, near.fileno(), b"first")
+        assert connection_handoff.send(channel, near.fileno(), b"second")
+        for data in (b"first", b"second"):
+            handoff = connection_handoff.receive(channel)
+            assert handoff is not None
+            assert handoff.data == data
+            with handoff.connection as copy:
+                copy.send(data)
+            assert far.recv(100) == data
+        assert connection_handoff.receive(channel) is None
