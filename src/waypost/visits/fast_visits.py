@@ -3,32 +3,30 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.http.client_ip import is_private
-from waypost.http.compression import ContentCoding, content_coding
+from waypost.http.compression import content_coding
 from waypost.http.connection import HOST_HEADER
-from waypost.http.security_headers import HSTS, add_isolation
+from waypost.http.security_headers import HSTS
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
-from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
+from waypost.visits.cache import Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
 from waypost.visits.fast_outcomes import Delivery, FastDownload, FastPage, FastRedirect, JournalFields
+from waypost.visits.fast_responses import PageView, content_of, end_of_response, page_request, redirect_response
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.responses import DOMAIN_KEY, PageRenderer, redirect
+from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import MAX_HOST, VisitService
 
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
@@ -85,14 +83,6 @@ class RotatorLoader(Protocol):
     def close(self) -> None: ...
 
 
-class _View(NamedTuple):
-    """The properties of a visitor that a page may depend on, next to the host."""
-
-    language: str
-    is_html: bool
-    coding: ContentCoding
-
-
 class FastVisits:
     """The visits of one worker that need no ASGI request. Not thread-safe: runs on the event loop."""
 
@@ -113,7 +103,7 @@ class FastVisits:
         self._rules = rules
         self.hosts: dict[bytes, RequestedHost] = {}
         """By `Host` header, what `learn_host` returned."""
-        self._not_found: dict[tuple[_View, DomainView | None], bytes] = {}
+        self._not_found: dict[tuple[PageView, DomainView | None], bytes] = {}
 
     def close(self) -> None:
         """Stop the threads."""
@@ -163,7 +153,7 @@ class FastVisits:
     def _redirect(
         self, visit: VisitRequest, outcome: FastRedirect, version: int
     ) -> HotResponse | LimitedResponse | None:
-        response = _redirect(outcome)
+        response = redirect_response(outcome)
         if outcome.limited_link is not None:
             return self._limited(response, outcome.limited_link)
         if outcome.also_logged is not None:
@@ -197,13 +187,13 @@ class FastVisits:
         if domain and domain.redirect404:
             blocklist = self._cache.blocklist
             is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
-            return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
+            return redirect_response(FastRedirect(domain.redirect404, target)) if is_allowed else None
         view = self._page_view(visit)
         page = self._not_found.get((view, domain))
         if page is None:
             if len(self._not_found) >= _MAX_NOT_FOUND:
                 self._not_found.clear()
-            page = self._not_found[view, domain] = _content(self._pages.refuse(_request(view, domain), "missing"))
+            page = self._not_found[view, domain] = content_of(self._pages.refuse(page_request(view, domain), "missing"))
         else:
             self._meter.count("refusals", "missing")
         return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
@@ -220,47 +210,20 @@ class FastVisits:
         is_host_cached, domain = self._cache.get_domain(visit.host)
         if not is_host_cached:
             return None
-        response = page.render(_request(view, domain), self._pages)
+        response = page.render(page_request(view, domain), self._pages)
         body = HotBody(
-            unique=_content(response),
+            unique=content_of(response),
             journal_target=page.journal_target,
-            until_ms=_until_ms(page.expiry),
+            until_ms=end_of_response(page.expiry),
             status_line=STATUS_LINE[response.status_code],
             name=name,
         )
         self._cache.put_body(key, body, version=version)
         return body
 
-    def _page_view(self, visit: VisitRequest) -> _View:
+    def _page_view(self, visit: VisitRequest) -> PageView:
         language = self._pages.language(visit.accept_language.decode("latin-1"))
-        return _View(language, visit.wants_html, content_coding(visit.accept_encoding.decode("latin-1")))
-
-
-def _request(view: _View, domain: DomainView | None) -> Request:
-    """Return a request with only the headers that a page may depend on."""
-    headers = [
-        (b"accept", b"text/html" if view.is_html else b""),
-        (b"accept-encoding", view.coding.encode()),
-        (b"accept-language", view.language.encode()),
-    ]
-    return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain})
-
-
-def _content(response: Response) -> bytes:
-    """Return the headers and the body."""
-    add_isolation(MutableHeaders(raw=response.raw_headers))
-    return _joined(response.raw_headers) + bytes(response.body)
-
-
-def _redirect(fast_redirect: FastRedirect) -> HotResponse:
-    location = quote(fast_redirect.url, safe=URL_SAFE).encode()
-    return HotResponse(
-        unique=b"location: %b\r\n" % location,
-        journal_target=fast_redirect.journal_target,
-        until_ms=_until_ms(fast_redirect.expiry),
-        shared_headers=_REDIRECT_HEADERS,
-        flags=fast_redirect.flags,
-    )
+        return PageView(language, visit.wants_html, content_coding(visit.accept_encoding.decode("latin-1")))
 
 
 def _rotated(response: HotResponse, campaign: JournalFields) -> RotatedResponse:
@@ -273,27 +236,7 @@ def _download(download: FastDownload, done: Callable[[HotResponse | None], None]
         if delivery is None:
             done(None)
             return
-        content, status = _content(delivery.response), STATUS_LINE[delivery.response.status_code]
+        content, status = content_of(delivery.response), STATUS_LINE[delivery.response.status_code]
         done(HotResponse(content, download.journal_target, 0, flags=delivery.flags, status_line=status))
 
     download.take(finish)
-
-
-def _until_ms(expiry: int | None) -> int:
-    """Return when a response expires, in milliseconds: after an hour, or after the second `expiry`."""
-    end = _end_of_age(clock.now() // 60)
-    return end if expiry is None else min(end, (expiry + 1) * 1000)
-
-
-@lru_cache(2)
-def _end_of_age(minute: int) -> int:
-    """Return when responses of this minute expire, in milliseconds. Cached: they all share one object."""
-    return round(minute * 60 + MAX_AGE_SECONDS) * 1000
-
-
-def _joined(headers: list[tuple[bytes, bytes]]) -> bytes:
-    return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"
-
-
-_REDIRECT_HEADERS = _joined(redirect("https://example.com").raw_headers[1:])
-"""The headers of every redirect after `Location`."""

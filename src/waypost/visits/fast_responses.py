@@ -1,0 +1,74 @@
+"""Responses of the fast path as bytes, built without the visitor's request: pages, downloads and redirects."""
+
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost import clock
+from waypost.http.compression import ContentCoding
+from waypost.http.security_headers import add_isolation
+from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
+from waypost.visits.domain_view import DomainView
+from waypost.visits.fast_outcomes import FastRedirect
+from waypost.visits.request import URL_SAFE
+from waypost.visits.responses import DOMAIN_KEY, redirect
+
+
+class PageView(NamedTuple):
+    """The properties of a visitor that a page may depend on, next to the host."""
+
+    language: str
+    is_html: bool
+    coding: ContentCoding
+
+
+def page_request(view: PageView, domain: DomainView | None) -> Request:
+    """Return a request with only the headers that a page may depend on."""
+    headers = [
+        (b"accept", b"text/html" if view.is_html else b""),
+        (b"accept-encoding", view.coding.encode()),
+        (b"accept-language", view.language.encode()),
+    ]
+    return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain})
+
+
+def content_of(response: Response) -> bytes:
+    """Return the headers and the body of a response."""
+    add_isolation(MutableHeaders(raw=response.raw_headers))
+    return _joined(response.raw_headers) + bytes(response.body)
+
+
+def redirect_response(fast_redirect: FastRedirect) -> HotResponse:
+    """Return the response of a redirect."""
+    location = quote(fast_redirect.url, safe=URL_SAFE).encode()
+    return HotResponse(
+        unique=b"location: %b\r\n" % location,
+        journal_target=fast_redirect.journal_target,
+        until_ms=end_of_response(fast_redirect.expiry),
+        shared_headers=_REDIRECT_HEADERS,
+        flags=fast_redirect.flags,
+    )
+
+
+def end_of_response(expiry: int | None) -> int:
+    """Return when a response expires, in milliseconds: after an hour, or after the second `expiry`."""
+    end = _end_of_age(clock.now() // 60)
+    return end if expiry is None else min(end, (expiry + 1) * 1000)
+
+
+@lru_cache(2)
+def _end_of_age(minute: int) -> int:
+    """Return when responses of this minute expire, in milliseconds. Cached: they all share one object."""
+    return round(minute * 60 + MAX_AGE_SECONDS) * 1000
+
+
+def _joined(headers: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"
+
+
+_REDIRECT_HEADERS = _joined(redirect("https://example.com").raw_headers[1:])
+"""The headers of every redirect after `Location`."""
