@@ -1,6 +1,7 @@
-"""Files on the fast path: small downloads in batches, exact limits, and missing content."""
+"""Files on the fast path: small downloads in batches, exact limits, missing content, and pages with limits."""
 
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ from tests.support.files import objects
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost import clock
-from waypost.files import download_grants, file_server
+from waypost.files import download_grants, file_server, public
 from waypost.files.download_grants import DownloadGrant
+from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
+from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.lookup import FileView, resolve
 
 CONTENT = b"a small file"
@@ -142,3 +145,112 @@ def test_page_counts_no_click(client: ProtocolClient) -> None:
     assert _flags(client) == []
     assert b"<title>a.txt" in _get(client, "/many", BROWSER + b"X-Purpose: prefetch\r\n")
     assert _flags(client) == [b"p"]
+
+
+def _left(client: ProtocolClient, alias: str = "few") -> bytes:
+    """Return how many downloads the page shows."""
+    match = re.search(rb"([0-9]+) downloads? left", _get(client, f"/{alias}", BROWSER))
+    return match[1] if match else b""
+
+
+def test_page_of_limited_file_needs_no_slow_path(client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(public, "_visit_page")
+    for left in (b"3", b"2", b"1"):
+        assert [_left(client), _left(client)] == [left, left]
+        assert _flags(client) == []
+        assert _get(client, "/few", PROGRAM)[9:12] == b"200"
+        assert _flags(client) == [b"t"]
+
+
+def test_pages_of_one_turn_read_downloads_once_and_later_pages_again(
+    client: ProtocolClient, database: ObservedDatabase
+) -> None:
+    client.add_file("other", CONTENT, maxdownloads=7)
+    assert (_left(client), _left(client, "other")) == (b"3", b"7")
+    for _ in range(2):
+        before = database.name_reads
+        pages = client.finish([client.begin(path, BROWSER) for path in ("/few", "/other", "/few", "/other")])
+        assert [b"3 downloads left" in page for page in pages] == [True, False] * 2
+        assert [b"7 downloads left" in page for page in pages] == [False, True] * 2
+        assert database.name_reads == before + 1
+
+
+def test_page_of_limited_file_is_that_of_slow_path(client: ProtocolClient) -> None:
+    variants = [
+        b"",
+        b"Accept-Language: de\r\n",
+        b"Accept-Encoding: gzip\r\n",
+        b"Accept-Encoding: br\r\nAccept-Language: fr\r\n",
+    ]
+    for _ in range(2):
+        for variant in variants * 2:
+            request = b"GET /few HTTP/1.1\r\nHost: go.localhost:8000\r\n%b\r\n" % (BROWSER + variant)
+            assert client.request(request) == client.request(request, protocol=LimitedProtocol)
+        assert _get(client, "/few", PROGRAM)[9:12] == b"200"
+    assert _flags(client) == [b"t", b"t"]
+
+
+def test_one_page_of_limited_file_is_cached_for_each_kind_of_visitor(client: ProtocolClient) -> None:
+    bodies = client.worker_state.cache.bodies
+    for _ in range(2):
+        assert _left(client) != b""
+        assert len(bodies) == 1
+        assert _get(client, "/few", PROGRAM)[9:12] == b"200"
+
+
+def test_page_without_download_left_returns_410_and_logs_late_visit(client: ProtocolClient) -> None:
+    assert _left(client) == b"3"
+    for _ in range(3):
+        assert _get(client, "/few", PROGRAM)[9:12] == b"200"
+    client.new_journal_lines()
+    page = _get(client, "/few", BROWSER)
+    assert (page[9:12], b"This file has expired or reached its download limit." in page) == (b"410", True)
+    assert _flags(client) == [b"l"]
+
+
+@pytest.mark.usefixtures("ingester")  # a new limit waits for the clicks before it
+def test_page_of_limited_file_shows_changes(client: ProtocolClient) -> None:
+    changes: list[tuple[dict[str, object], bytes, bytes]] = [
+        ({"name": "Renamed"}, b"<title>Renamed", b"3"),
+        ({"maxdownloads": 12}, b"<title>Renamed", b"12"),
+        ({"maxdownloads": None}, b"<title>Renamed", b""),
+        ({"maxdownloads": 3, "name": "Again"}, b"<title>Again", b"3"),
+    ]
+    assert _left(client) == b"3"
+    for fields, title, left in changes:
+        assert client.request(client.api_request("PUT", "/api/file/1/update", fields))[9:12] == b"200"
+        assert title in _get(client, "/few", BROWSER)
+        assert _left(client) == left
+    assert client.request(client.api_request("DELETE", "/api/file/1/delete"))[9:12] == b"200"
+    assert _get(client, "/few", BROWSER)[9:12] == b"404"
+
+
+@pytest.mark.parametrize("path", ["/few", "/few?preview=1", "/few+"])
+def test_head_request_and_preview_take_and_count_nothing(client: ProtocolClient, path: str) -> None:
+    for method in (b"HEAD", b"GET"):
+        request = b"%b %b HTTP/1.1\r\nHost: go.localhost:8000\r\n%b\r\n" % (method, path.encode(), BROWSER)
+        responses = [client.request(request, protocol=protocol) for protocol in (FastPathProtocol, LimitedProtocol)]
+        assert responses[0] == responses[1]
+        assert responses[0][9:12] == b"200"
+    assert set(_flags(client)) <= {b"h"}
+    assert _left(client) == b"3"
+
+
+def test_page_for_client_that_left_is_not_logged(client: ProtocolClient, database: ObservedDatabase) -> None:
+    assert _left(client) == b"3"
+    before = database.name_reads
+    threading.Timer(0.1, database.resume.set).start()  # on SQLite, the read blocks the event loop
+    database.resume.clear()
+    pipe = client.begin("/few", BROWSER)
+    client.loop.call_soon(pipe.close)
+    client.wait_until(lambda: database.name_reads > before and database.resume.is_set())
+    assert _left(client) == b"3"
+    assert client.new_journal_lines() == []
+
+
+def test_failed_read_of_downloads_left_returns_503(client: ProtocolClient, database: ObservedDatabase) -> None:
+    assert _left(client) == b"3"
+    database.is_failing = True
+    assert _get(client, "/few", BROWSER)[9:12] == b"503"
+    database.is_failing = False
+    assert _left(client) == b"3"

@@ -1,4 +1,4 @@
-"""Files on the fast path: the page, and downloads of small local files, if the visitor needs no password."""
+"""Files on the fast path: pages, and downloads of small local files, if the visitor needs no password."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from waypost.files.public import file_page, is_expired
 from waypost.files.visitor_tokens import VISITOR_COOKIE
 from waypost.storage.store import ObjectNotFound
 from waypost.visits.batcher import Batcher
-from waypost.visits.fast_outcomes import Delivery, FastDownload, FastPage
+from waypost.visits.fast_outcomes import Delivery, FastPage, LimitedOutcome
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.services import Services
@@ -31,17 +31,26 @@ class _Download(NamedTuple):
     visitor: Visitor
 
 
-class FastFiles:
-    """Reads the files that are requested in one turn of the event loop, and takes their downloads in one transaction.
+class _FileKey(NamedTuple):
+    account: int
+    id: int
 
+
+class FastFiles:
+    """Works for all visits of one turn of the event loop at once.
+
+    It reads the files and takes their downloads in one transaction, and reads for pages how many downloads are left.
     Runs on the event loop of one worker.
     """
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._batcher: Batcher[_Download, Delivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+        self._downloads: Batcher[_Download, Delivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+        self._left: Batcher[_FileKey, int | None] = Batcher(
+            self._read_all_left, thread_name="downloads left", is_quick=services.database.is_sqlite
+        )
 
-    def respond(self, _: VisitService, visit: VisitRequest, file: FileView) -> FastPage | FastDownload | None:
+    def respond(self, _: VisitService, visit: VisitRequest, file: FileView) -> FastPage | LimitedOutcome | None:
         """Return the page or the download; None if the visit needs the slow path."""
         if file.password is not None or is_expired(file, clock.now()) or not visit.is_click:
             return None
@@ -51,29 +60,48 @@ class FastFiles:
 
     def close(self) -> None:
         """Stop the threads."""
-        self._batcher.close()
+        self._downloads.close()
+        self._left.close()
 
-    def _page(self, file: FileView) -> FastPage | None:
-        """Return the page, unless it shows how many downloads are left. It counts nothing."""
-        if file.maxdownloads is not None:
-            return None
-        render = partial(file_page, file=file, settings=self._services.settings)
-        return FastPage(b"", render, expiry=file.expiry, needs_html=True)
+    def _page(self, file: FileView) -> FastPage | LimitedOutcome | None:
+        """Return the page. With a download limit, it shows how many downloads are left, which is read first."""
+        if file.maxdownloads is None:
+            return self._page_with(file, None)
+        return None if self._left.is_overloaded else LimitedOutcome(partial(self._read_left, file))
 
-    def _download(self, visit: VisitRequest, file: FileView) -> FastDownload | None:
+    def _page_with(self, file: FileView, left: int | None) -> FastPage:
+        """Return the page. It counts nothing."""
+        render = partial(file_page, file=file, settings=self._services.settings, left=left)
+        return FastPage(b"", render, expiry=file.expiry, needs_html=True, left=left)
+
+    def _read_left(self, file: FileView, done: Callable[[FastPage | None], None]) -> None:
+        def finish(left: int | BaseException | None) -> None:
+            # Without a download left, the visit is late. Without a limit, the record is outdated.
+            done(self._page_with(file, left) if isinstance(left, int) and left > 0 else None)
+
+        self._left.submit(_FileKey(file.account, file.id), finish)
+
+    def _read_all_left(self, files: Sequence[_FileKey]) -> list[int | None]:
+        def work(tx: Connection) -> dict[_FileKey, int | None]:
+            return {file: download_grants.downloads_left(tx, file.account, file.id) for file in set(files)}
+
+        left = self._services.database.read(work, autocommit=True)
+        return [left[file] for file in files]
+
+    def _download(self, visit: VisitRequest, file: FileView) -> LimitedOutcome | None:
         signer, is_small = self._services.signer.loaded, file.size <= _MAX_BYTES and self._services.store.is_local
         if signer is None or not is_small or visit.byte_range or VISITOR_COOKIE.encode() in visit.cookie:
             return None
-        if self._batcher.is_overloaded:
+        if self._downloads.is_overloaded:
             return None
         download = _Download(file, file_server.new_visitor(visit, file, signer))
-        return FastDownload(entry.item_fields(file.account, "file", file.id), partial(self._take, download))
+        return LimitedOutcome(partial(self._take, download))
 
     def _take(self, download: _Download, done: Callable[[Delivery | None], None]) -> None:
         def finish(delivery: Delivery | BaseException | None) -> None:
             done(None if isinstance(delivery, BaseException) else delivery)
 
-        self._batcher.submit(download, finish)
+        self._downloads.submit(download, finish)
 
     def _deliver_all(self, downloads: Sequence[_Download]) -> list[Delivery | None]:
         contents = [self._read(download.file) for download in downloads]  # a missing file must not cost a download
@@ -105,7 +133,8 @@ class FastFiles:
         file, visitor = download
         response = Response(content, headers=file_server.content_headers(file))
         file_server.set_visitor_cookie(response, visitor, file, self._services.settings)
-        return Delivery(response, entry.TAKEN if grant.taken else b"")
+        target = entry.item_fields(file.account, "file", file.id)
+        return Delivery(response, target, entry.TAKEN if grant.taken else b"")
 
 
 def _take_grant(tx: Connection, download: _Download) -> DownloadGrant | None:

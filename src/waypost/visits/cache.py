@@ -49,10 +49,14 @@ class HotResponse:
 
 @dataclass(slots=True)
 class HotBody(HotResponse):
-    """A page or an image of an alias. `unique` includes the body; `etag` is that of an image."""
+    """A page or an image of an alias. `unique` includes the body; `etag` is that of an image.
+
+    `left` is the remainder of a limit, if the page shows it. Such a page must be sent only after the limit was read.
+    """
 
     etag: str = ""
     name: Name = ("", "")
+    left: int | None = None
 
 
 class Cache:
@@ -125,7 +129,7 @@ class Cache:
             if version != self.version:
                 return
             if key in self.bodies:
-                self._evict_body(key)  # it has expired
+                self._evict_body(key)  # it has expired, or shows another number
             self.bodies[key] = body
             self._body_keys.setdefault(body.name, set()).add(key)
             self._body_bytes += len(body.unique) + len(key)
@@ -192,7 +196,7 @@ class Cache:
 
 
 def page_key(name: Name, language: str, is_html: bool, coding: str) -> bytes:  # noqa: FBT001  # parts of the key
-    """Return the key of a page in `Cache.bodies`. A target of a request contains no blank."""
+    """Return the key of a page in `Cache.bodies`. It contains blanks, so that no target of a request is equal to it."""
     return b"%b %b %d %b" % (_key(name), language.encode(), is_html, coding.encode())
 
 

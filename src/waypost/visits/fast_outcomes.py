@@ -34,7 +34,7 @@ class FastRedirect(NamedTuple):
 
 
 class FastPage(NamedTuple):
-    """A page that depends on nothing but the record, the visitor's language, and whether the visitor wants HTML."""
+    """A page that depends on nothing but the record, `left`, the language, and whether the visitor wants HTML."""
 
     journal_target: bytes
     render: Callable[[Request, PageRenderer], Response]
@@ -43,20 +43,22 @@ class FastPage(NamedTuple):
     """The last second in which the page is the same."""
     needs_html: bool = False
     """Other visitors than browsers need the slow path."""
+    left: int | None = None
+    """The remainder of a limit, if the page shows it. It was read for this visit."""
 
 
 class Delivery(NamedTuple):
-    """The content of a file for which a download was taken, and the flags of its journal line."""
+    """The content of a file for which a download was taken."""
 
     response: Response
+    journal_target: bytes
     flags: bytes
 
 
-class FastDownload(NamedTuple):
-    """A download that must be taken before the file is sent."""
+class LimitedOutcome(NamedTuple):
+    """An outcome that depends on a limit in the database: the content of a file, or a page that shows a remainder."""
 
-    journal_target: bytes
-    take: Callable[[Callable[[Delivery | None], None]], None]
+    take: Callable[[Callable[[Delivery | FastPage | None], None]], None]
     """Calls its argument later; with None if the visit needs the slow path."""
 
 

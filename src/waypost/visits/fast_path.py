@@ -254,7 +254,7 @@ class FastPathProtocol(LimitedProtocol):
         held, self._held = self._held, None
         assert held is not None
         if self.transport.is_closing():
-            if response is not None:
+            if response is not None and response.journal_target:
                 now = time.time_ns() // 1_000_000
                 self._worker_state.journal.write(self._journal_line(response, held.headers, now))
             return

@@ -7,13 +7,14 @@ from urllib.parse import quote
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
 from waypost.http.compression import ContentCoding
 from waypost.http.security_headers import add_isolation
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import FastRedirect
+from waypost.visits.fast_outcomes import Delivery, FastRedirect
 from waypost.visits.request import URL_SAFE
 from waypost.visits.responses import DOMAIN_KEY, redirect
 
@@ -52,6 +53,12 @@ def redirect_response(fast_redirect: FastRedirect) -> HotResponse:
         shared_headers=_REDIRECT_HEADERS,
         flags=fast_redirect.flags,
     )
+
+
+def delivery_response(delivery: Delivery) -> HotResponse:
+    """Return the response of a download. It must not be cached."""
+    content, status = content_of(delivery.response), STATUS_LINE[delivery.response.status_code]
+    return HotResponse(content, delivery.journal_target, 0, flags=delivery.flags, status_line=status)
 
 
 def end_of_response(expiry: int | None) -> int:

@@ -23,8 +23,15 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.cache import Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import Delivery, FastDownload, FastPage, FastRedirect, JournalFields
-from waypost.visits.fast_responses import PageView, content_of, end_of_response, page_request, redirect_response
+from waypost.visits.fast_outcomes import Delivery, FastPage, FastRedirect, JournalFields, LimitedOutcome
+from waypost.visits.fast_responses import (
+    PageView,
+    content_of,
+    delivery_response,
+    end_of_response,
+    page_request,
+    redirect_response,
+)
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import MAX_HOST, VisitService
@@ -54,12 +61,12 @@ class Target(NamedTuple):
     is_rotator: bool = False
 
 
-FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | FastDownload | None]
+FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | LimitedOutcome | None]
 """Returns the response of a visit to a record, or None if the visit needs the slow path."""
 
 
 class LimitedResponse(NamedTuple):
-    """A response that is sent only if something could be taken from a limit."""
+    """A response that needs a limit in the database: something is taken from it, or it is read."""
 
     take: Callable[[Callable[[HotResponse | None], None]], None]
     """Calls its argument later with the response; with None if the visit needs the slow path."""
@@ -148,7 +155,7 @@ class FastVisits:
             return self._redirect(visit, outcome, version)
         if isinstance(outcome, FastPage):
             return self._page(visit, outcome, version)
-        return None if outcome is None else LimitedResponse(partial(_download, outcome))
+        return None if outcome is None else LimitedResponse(partial(self._take, visit, outcome, version))
 
     def _redirect(
         self, visit: VisitRequest, outcome: FastRedirect, version: int
@@ -171,6 +178,17 @@ class FastVisits:
             taker.submit(link, lambda is_taken: done(response if is_taken is True else None))
 
         return LimitedResponse(take)
+
+    def _take(
+        self, visit: VisitRequest, outcome: LimitedOutcome, version: int, done: Callable[[HotResponse | None], None]
+    ) -> None:
+        def finish(taken: Delivery | FastPage | None) -> None:
+            if isinstance(taken, FastPage):
+                done(self._page(visit, taken, version))
+            else:
+                done(None if taken is None else delivery_response(taken))
+
+        outcome.take(finish)
 
     @property
     def _cache(self) -> Cache:
@@ -205,7 +223,7 @@ class FastVisits:
         name = (visit.host, visit.alias)
         key = page_key(name, *view)
         cached = self._cache.bodies.get(key)
-        if cached is not None and cached.until_ms > clock.now_ms():
+        if cached is not None and cached.left == page.left and cached.until_ms > clock.now_ms():
             return cached
         is_host_cached, domain = self._cache.get_domain(visit.host)
         if not is_host_cached:
@@ -217,6 +235,7 @@ class FastVisits:
             until_ms=end_of_response(page.expiry),
             status_line=STATUS_LINE[response.status_code],
             name=name,
+            left=page.left,
         )
         self._cache.put_body(key, body, version=version)
         return body
@@ -229,14 +248,3 @@ class FastVisits:
 def _rotated(response: HotResponse, campaign: JournalFields) -> RotatedResponse:
     names = ("unique", "journal_target", "until_ms", "shared_headers", "flags")
     return RotatedResponse(**{name: getattr(response, name) for name in names}, campaign=campaign)
-
-
-def _download(download: FastDownload, done: Callable[[HotResponse | None], None]) -> None:
-    def finish(delivery: Delivery | None) -> None:
-        if delivery is None:
-            done(None)
-            return
-        content, status = content_of(delivery.response), STATUS_LINE[delivery.response.status_code]
-        done(HotResponse(content, download.journal_target, 0, flags=delivery.flags, status_line=status))
-
-    download.take(finish)
