@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
@@ -23,6 +24,7 @@ from bench import paths, servers
 from bench.paths import Site
 from tests.support.system_packages import require_programs
 from tests.support.threads import join
+from waypost.server import scheduling
 
 _PAUSE = 0.005  # seconds between two redirects
 _SCRIPT = """
@@ -89,13 +91,10 @@ def _prepare(site: Site, folder: Path) -> Path:
 def _measure(site: Site, script: Path, sample: Samples, options: argparse.Namespace) -> None:
     rate, _, _ = _load(site, script, 1, options.seconds)
     sample.one.append(rate)
-    sample.alone += _redirects(site, options.seconds)
-    during: list[float] = []
-    client = threading.Thread(target=lambda: during.extend(_redirects(site, options.seconds)))
-    client.start()
-    _load(site, script, options.clients, options.seconds)
-    join(client)
-    sample.during += during
+    with _visitor(site, options.seconds, sample.alone):
+        pass
+    with _visitor(site, options.seconds, sample.during):
+        _load(site, script, options.clients, options.seconds)
     rate, middle, p99 = _load(site, script, options.clients, options.seconds)
     sample.many.append(rate)
     sample.medians.append(middle)
@@ -114,8 +113,18 @@ def _load(site: Site, script: Path, clients: int, seconds: int) -> tuple[float, 
     return load.a_second, float(match[1]) * {"us": 0.001, "ms": 1, "s": 1000}[match[2]], load.p99_ms
 
 
+@contextlib.contextmanager
+def _visitor(site: Site, seconds: int, times: list[float]) -> Iterator[None]:
+    """Follow a link in a thread while the block runs, and add the milliseconds of each redirect to `times`."""
+    client = threading.Thread(target=lambda: times.extend(_redirects(site, seconds)))
+    client.start()
+    yield
+    join(client)
+
+
 def _redirects(site: Site, seconds: int) -> list[float]:
     """Follow a link that is in memory, and return the milliseconds of each redirect."""
+    scheduling.run_first()  # otherwise the client waits for the load
     connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=60)
     end = time.monotonic() + seconds
     times = []
