@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,11 +41,11 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def node(tmp_path: Path, releases: Releases, database_url: str) -> Iterator[Server]:
-    """A node with two workers of the old version."""
+    """A node with two workers of the old version; on PostgreSQL, one of them is an API worker."""
+    api_workers = int(database_url.startswith("postgresql"))
+    settings: dict[str, Any] = {"workers": 2 - api_workers, "api_workers": api_workers, "base_url": f"http://{_HOST}"}
     prefix = releases.command_prefix
-    base = f"http://{_HOST}"
-    folder = tmp_path / "node"
-    with serving(folder, database_url=database_url, workers=2, base_url=base, command_prefix=prefix) as server:
+    with serving(tmp_path / "node", database_url=database_url, command_prefix=prefix, **settings) as server:
         yield server
 
 

@@ -44,11 +44,17 @@ def send(channel: HandoffChannel, descriptor: int, data: bytes) -> bool:
 
 
 def receive(channel: HandoffChannel) -> Handoff | None:
-    """Return the connection that has waited longest; None if none is waiting."""
+    """Return the connection that has waited longest; None if none is waiting.
+
+    None also if this process has too many open files: the kernel has then closed the connection.
+    """
     try:
         data, descriptors, _, _ = socket.recv_fds(channel.receiver, _MAX_BYTES, 1)
     except BlockingIOError:
         return None
+    if not descriptors:
+        return None
     connection = socket.socket(fileno=descriptors[0])
     connection.settimeout(0)
+    connection.set_inheritable(False)  # the standard library's parameter has no name
     return Handoff(connection, data)
