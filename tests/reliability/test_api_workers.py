@@ -42,7 +42,7 @@ def server(
 
 
 def _has_started(server: Server, count: int) -> bool:
-    """Return whether all processes can be told apart: workers listen, and the ingester holds its lock."""
+    """Return whether the workers listen and the ingester holds its lock, by which tests know them."""
     workers, ingesters = processes(server)
     api_workers = _api_workers(server)
     return (len(workers), len(api_workers), len(ingesters)) == (2 * count, count, 1)
