@@ -39,7 +39,7 @@ def _assigned(function: Callable[..., Any]) -> set[str]:
         (config, "STARTUP_FAILURE", WORKERS),
         (
             multiprocess.Multiprocess,
-            "run init_processes keep_subprocess_alive restart_all handle_ttin handle_ttou",
+            "run init_processes keep_subprocess_alive restart_all terminate_all handle_ttin handle_ttou",
             WORKERS,
         ),
         (multiprocess.Process, "start join kill terminate wait_until_ready pid exitcode target server", WORKERS),

@@ -35,7 +35,10 @@ def open_channel() -> HandoffChannel:
 
 
 def send(channel: HandoffChannel, descriptor: int, data: bytes) -> bool:
-    """Hand a connection over. Return False if the queue is full, or if the data is too long for one message."""
+    """Hand a connection over.
+
+    Return False if the queue is full or the channel closed, or if the data is too long for one message.
+    """
     try:
         socket.send_fds(channel.sender, [data], [descriptor])
     except OSError:
@@ -43,10 +46,16 @@ def send(channel: HandoffChannel, descriptor: int, data: bytes) -> bool:
     return True
 
 
+def close(channel: HandoffChannel) -> None:
+    """Refuse further connections, from every process. Those that wait can still be received."""
+    channel.receiver.shutdown(socket.SHUT_RD)
+
+
 def receive(channel: HandoffChannel) -> Handoff | None:
     """Return the connection that has waited longest; None if none is waiting.
 
-    None also if this process has too many open files: the kernel has then closed the connection.
+    None also if the channel is closed, and if this process has too many open files: the kernel has then closed the
+    connection.
     """
     try:
         data, descriptors, _, _ = socket.recv_fds(channel.receiver, _MAX_BYTES, 1)

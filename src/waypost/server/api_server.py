@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import uvicorn
@@ -10,7 +12,6 @@ from waypost.http import connection_handoff
 from waypost.http.connection_handoff import Handoff, HandoffChannel
 
 _MAX_PER_TURN = 16  # of the event loop, so that other API workers take their share
-_STOP_SECONDS = 0.5  # during which workers that stop at the same time may still hand connections over
 
 
 class WorkerConfig(uvicorn.Config):
@@ -35,21 +36,22 @@ class ApiServer(uvicorn.Server):
         asyncio.get_running_loop().add_reader(self._channel.receiver, self._receive)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer the connections that were handed over before the workers stopped, then stop as uvicorn does."""
+        """Answer the connections that wait in the channel, then stop as uvicorn does."""
         self._is_stopping = True
-        await asyncio.sleep(_STOP_SECONDS)
         asyncio.get_running_loop().remove_reader(self._channel.receiver)
+        while self._receive():
+            pass
         await asyncio.gather(*self._tasks)
         await super().shutdown(sockets=[])
 
-    def _receive(self) -> None:
-        for _ in range(_MAX_PER_TURN):
-            handoff = connection_handoff.receive(self._channel)
-            if handoff is None:
-                return
+    def _receive(self) -> bool:
+        """Begin with some of the waiting connections. Return whether there were any."""
+        handoffs = list(islice(iter(partial(connection_handoff.receive, self._channel), None), _MAX_PER_TURN))
+        for handoff in handoffs:
             task = asyncio.get_running_loop().create_task(self._serve_connection(handoff))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        return bool(handoffs)
 
     async def _serve_connection(self, handoff: Handoff) -> None:
         loop = asyncio.get_running_loop()

@@ -23,7 +23,7 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from waypost import module_loading
 from waypost.errors import Kind, Problem
-from waypost.http.connection_handoff import open_channel
+from waypost.http import connection_handoff
 from waypost.server import scheduling
 from waypost.server.api_server import ApiServer, WorkerConfig
 
@@ -147,7 +147,7 @@ class _Supervisor(Multiprocess):
 
     def __init__(self, config: WorkerConfig, listeners: list[socket.socket], hooks: Hooks, api_workers: int) -> None:
         super().__init__(config, listeners)
-        config.api_channel = open_channel() if api_workers else None
+        config.api_channel = connection_handoff.open_channel() if api_workers else None
         self._worker_config = config
         self._api_config = copy.copy(config)
         self._api_config.is_api_worker = True
@@ -192,6 +192,12 @@ class _Supervisor(Multiprocess):
             worker.join()
             self.processes[index] = successor
         self._hooks.on_reload()
+
+    def terminate_all(self) -> None:
+        """Stop the workers. API workers answer what was handed over, and workers answer later connections themselves."""
+        if self._worker_config.api_channel is not None:
+            connection_handoff.close(self._worker_config.api_channel)
+        super().terminate_all()
 
     def _migrate(self) -> bool:
         """Return whether the database fits the installed code, which can be newer than the code of this process."""
