@@ -194,7 +194,7 @@ class _Supervisor(Multiprocess):
         self._hooks.on_reload()
 
     def terminate_all(self) -> None:
-        """Stop the workers. API workers answer what was handed over, and workers answer later connections."""
+        """Stop the workers. Connections that are in the channel are answered by API workers, later ones by workers."""
         if self._worker_config.api_channel is not None:
             connection_handoff.close(self._worker_config.api_channel)
         super().terminate_all()
