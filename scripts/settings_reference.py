@@ -141,8 +141,8 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         "workers": Note("4", "More requests run at the same time. Each worker has its own memory for redirects."),
         "api_workers": Note(
             "1",
-            "Heavy use of the API delays redirects less. Workers show its changes within a second instead of at once. Each"
-            " needs memory and connections like a worker.",
+            "Heavy use of the API delays redirects less. Workers show its changes within a second instead of at once."
+            " Each needs memory and connections like a worker.",
         ),
         "cache_mb": Note("512", "More redirects are answered from memory; each worker needs that much."),
         "transfer_seconds": Note("300", "Slow uploads and downloads live longer, and so do those that are stuck."),
