@@ -35,7 +35,7 @@ def server(
     database_url: str, key: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Server]:
     """A server with one or two workers, and as many API workers."""
-    settings = {"workers": request.param, "api_workers": request.param, "shutdown_seconds": 30}
+    settings = {"workers": request.param, "api_workers": request.param}
     with serving(tmp_path_factory.mktemp("node"), database_url=database_url, **settings) as server:
         until(lambda: _has_started(server, request.param))
         yield server
@@ -216,6 +216,20 @@ def test_full_channel_leaves_connections_to_workers(server: Server) -> None:
             for worker in stopped:
                 worker.resume()
         assert all(connection.recv(65536).startswith(b"HTTP/1.1 303") for connection in connections)
+
+
+def test_closed_channel_delivers_only_waiting_connections() -> None:
+    channel = connection_handoff.open_channel()
+    near, far = socket.socketpair()
+    with near, far, channel.sender, channel.receiver:
+        assert connection_handoff.send(channel, near.fileno(), b"early")
+        connection_handoff.close(channel)
+        assert not connection_handoff.send(channel, near.fileno(), b"late")
+        handoff = connection_handoff.receive(channel)
+        assert handoff is not None
+        with handoff.connection:
+            assert handoff.data == b"early"
+        assert connection_handoff.receive(channel) is None
 
 
 def test_channel_delivers_connections_in_order_and_refuses_long_data() -> None:

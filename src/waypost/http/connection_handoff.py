@@ -65,5 +65,5 @@ def receive(channel: HandoffChannel) -> Handoff | None:
         return None
     connection = socket.socket(fileno=descriptors[0])
     connection.settimeout(0)
-    connection.set_inheritable(False)  # the standard library's parameter has no name
+    connection.set_inheritable(False)  # as for every socket that Python opens
     return Handoff(connection, data)

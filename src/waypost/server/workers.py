@@ -92,8 +92,8 @@ def run(config: WorkerConfig, listeners: list[socket.socket], hooks: Hooks, *, a
 class _Worker(Process):
     """A worker or an API worker, as its configuration says.
 
-    After SIGHUP, the parent of an older version sends it to processes of a newer one: the module and the names of this
-    class and of WorkerConfig must stay.
+    After SIGHUP, the parent of an older version sends it to processes of a newer one: this class, WorkerConfig and
+    HandoffChannel must keep their names and modules.
     """
 
     config: WorkerConfig
