@@ -1,8 +1,4 @@
-"""The number of statements of each request.
-
-BEGIN and COMMIT are not counted, nor reads of the change log, and on SQLite not the changes that the driver executes
-itself.
-"""
+"""The number of statements of each request."""
 
 from typing import Any
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
+from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from waypost.accounts import ops as account_ops
+from waypost.db import crud
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverChange, DriverSelect
-from waypost.db.schema import plans
+from waypost.db.driver_statements import DriverChange, DriverSelect, TypedSelect
+from waypost.db.schema import accounts, links, plans
 from waypost.db.upgrade import upgrade
 from waypost.errors import Problem
 
@@ -41,6 +45,27 @@ def test_violated_constraint_is_an_error_of_sqlalchemy_and_rolls_back(migrated: 
     with pytest.raises(IntegrityError):
         migrated.write(lambda tx: (_CHANGE.execute(tx, called="Large", limit=90), _ADD.execute(tx, **_VALUES)))
     assert migrated.read(lambda tx: _LIMITS.fetch_all(tx, called="Large")) == [(60,)]
+
+
+def _one(query: Select[Any], tx: Connection) -> RowMapping:
+    return tx.execute(query).mappings().one()
+
+
+def test_typed_values_equal_those_of_sqlalchemy(migrated: Database) -> None:
+    address = {"host": "", "alias": "spring", "url": "https://example.com/"}
+    values = {**address, "geotarget": [{"location": "France", "link": "https://example.com/fr"}], "deeplink": {}}
+
+    def add(tx: Connection) -> None:
+        owner = account_ops.add(tx, email="ana@example.com", username="ana", password="")
+        crud.add(tx, links, owner.id, {**values, "search": ""})
+
+    migrated.write(add)
+    for query in (select(links), select(accounts)):
+        expected = migrated.read(partial(_one, query))
+        assert migrated.read(TypedSelect(query).fetch_first) == dict(expected)
+        assert migrated.read(TypedSelect(query).fetch_all) == [tuple(expected.values())]
+    assert migrated.read(TypedSelect(select(links).where(links.c.alias == "autumn")).fetch_first) is None
+    assert migrated.read(TypedSelect(select(accounts.c.owner)).fetch_all) == [(True,)]
 
 
 def test_nul_in_a_value_is_refused(migrated: Database) -> None:

@@ -1,7 +1,7 @@
 """Accounts and plans."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam,
 from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
+from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import accounts, plans, sessions
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import account_deleted, account_not_found, invalid, taken
@@ -116,7 +117,7 @@ def add(
 
 def get(tx: Connection, account: int) -> Account:
     """Return an account. Raises NOT_FOUND."""
-    return _account(tx.execute(_BY_ID, {"account": account}).mappings().first())
+    return _account(_BY_ID.fetch_first(tx, account=account))
 
 
 def find(tx: Connection, name: str) -> Account:
@@ -283,10 +284,10 @@ def _select_accounts() -> Select[Any]:
     return query.join(plans, plans.c.id == accounts.c.plan)
 
 
-_BY_ID = _select_accounts().where(accounts.c.id == bindparam("account"))
+_BY_ID = TypedSelect(_select_accounts().where(accounts.c.id == bindparam("account")))
 
 
-def _account(row: RowMapping | None) -> Account:
+def _account(row: Mapping[str, Any] | RowMapping | None) -> Account:
     if row is None:
         raise account_not_found()
     return Account(**row)

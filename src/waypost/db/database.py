@@ -28,6 +28,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.db import postgres, sqlite_pool
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
+from waypost.db.sqlite_pool import IdleConnections
 from waypost.errors import Kind, Problem, unavailable
 
 if TYPE_CHECKING:
@@ -67,18 +68,21 @@ class Database:
         self._errors = _ErrorLog()
         self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._failover: FailoverPools | None = None
-        self._idle_readers: list[Connection] = []
+        self._sqlite_readers: IdleConnections | None = None
+        self._sqlite_writers: dict[Durability, IdleConnections] = {}
         if self.is_sqlite:
             # Readers are many, and each one's cache fills as the database grows.
             read_only = ("query_only = ON", "cache_size = -2000")
-            self._reader = sqlite_pool.create(url, begin="BEGIN", pragmas=read_only)
-            self._autocommit_reader = sqlite_pool.create(url, begin=None, pragmas=read_only)
+            self._reader = self._autocommit_reader = sqlite_pool.create(url, begin=None, pragmas=read_only)
+            self._sqlite_readers = IdleConnections(self._reader)
             full = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
             relaxed = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
             self._writers: dict[Durability, Engine] = {"full": full, "process": relaxed, "relaxed": relaxed}
             self._autocommit = self._writers
+            single = IdleConnections(relaxed)
+            self._sqlite_writers = {"full": IdleConnections(full), "process": single, "relaxed": single}
             self.listener = self._reader
-            self._pools: tuple[Engine, ...] = (self._reader, self._autocommit_reader, full, relaxed)
+            self._pools: tuple[Engine, ...] = (self._reader, full, relaxed)
         else:
             from waypost.db import failover  # noqa: PLC0415  # SQLite does not need the driver's 10 MB
 
@@ -99,27 +103,16 @@ class Database:
         `timeout`: seconds to wait for each response from PostgreSQL, more while the server is slow. Without it, the
         server's own limits apply. `work` runs again if the connection was lost with its first statement.
         """
-        if autocommit and self.is_sqlite:
-            return self._read_on_idle_connection(work)
-        return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
+        if self._sqlite_readers is None:
+            return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
+        return self._run_on_sqlite(self._sqlite_readers, work, begin="" if autocommit else "BEGIN")
 
-    def _read_on_idle_connection(self, work: Callable[[Connection], T]) -> T:
-        """Read without a transaction and without a pool, which take as long as a small query."""
+    def _run_on_sqlite(self, connections: IdleConnections, work: Callable[[Connection], T], *, begin: str) -> T:
         try:
-            connection = self._idle_readers.pop()
-        except IndexError:
-            with self.translated_errors():
-                connection = self._autocommit_reader.connect()
-        try:
-            result = work(connection)
-            if connection.in_transaction():  # of SQLAlchemy; the database has none
-                connection.commit()
+            return connections.run(work, begin)
         except BaseException:
-            connection.close()
             with self.translated_errors():  # entered only now, because it takes longer than a small query
                 raise
-        self._idle_readers.append(connection)
-        return result
 
     def event_loop_reader(self, select: "DriverSelect") -> "EventLoopReader | None":
         """Return a reader for the event loop of a worker; None on SQLite."""
@@ -147,9 +140,12 @@ class Database:
         the connection is lost; with `once` it is not, and the lost connection is an error. `timeout` as for `read`.
         """
         engine = (self._autocommit if autocommit else self._writers)[durability]
+        connections = self._sqlite_writers.get(durability) if autocommit else None
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
                 with self._write_lock:
+                    if connections is not None:
+                        return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE")
                     return self.run(engine, work, once=once, timeout=timeout)
             except DBAPIError as error:
                 state = getattr(error.orig, "sqlstate", None)
@@ -170,8 +166,9 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
-        while self._idle_readers:
-            self._idle_readers.pop().close()
+        for connections in (self._sqlite_readers, *self._sqlite_writers.values()):
+            if connections is not None:
+                connections.close()
         for pool in self._pools:
             event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
             pool.dispose()

@@ -4,10 +4,12 @@ SQLAlchemy takes three to seven times as long for a statement as the driver.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Dialect, Executable, Select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.types import TypeEngine
 
 from waypost.db.parameters import check_values
 
@@ -53,6 +55,45 @@ class DriverSelect(_DriverStatement):
         compiled = self._for(dialect)
         numbers: defaultdict[str, str] = defaultdict(lambda: f"${len(numbers) + 1}")
         return compiled.sql % numbers, list(numbers), compiled.constants
+
+
+class TypedSelect(DriverSelect):
+    """A SELECT whose values have the types of its columns, such as `bool` and parsed JSON."""
+
+    def __init__(self, statement: Select[Any]) -> None:
+        super().__init__(statement)
+        self._names: Sequence[str] = statement.selected_columns.keys()
+        self._types = [column.type for column in statement.selected_columns]
+        self._converters: dict[str, Sequence[_Converter]] = {}  # by dialect
+
+    def fetch_all(self, tx: Connection, **parameters: Any) -> list[tuple[Any, ...]]:
+        """Return all rows. Raises the errors of SQLAlchemy."""
+        rows = super().fetch_all(tx, **parameters)
+        converters = self._converters.get(tx.dialect.name)
+        if converters is None:
+            converters = self._converters[tx.dialect.name] = _converters(self._types, tx.dialect)
+        return [_converted(row, converters) for row in rows] if converters else rows
+
+    def fetch_first(self, tx: Connection, **parameters: Any) -> dict[str, Any] | None:
+        """Return the first row by the names of the columns. Raises the errors of SQLAlchemy."""
+        rows = self.fetch_all(tx, **parameters)
+        return dict(zip(self._names, rows[0], strict=True)) if rows else None
+
+
+_Converter = tuple[int, Callable[[Any], Any]]
+"""The index of a column, and the function from the driver's value to the column's."""
+
+
+def _converters(types: Iterable[TypeEngine[Any]], dialect: Dialect) -> Sequence[_Converter]:
+    functions = (type_.dialect_impl(dialect).result_processor(dialect, None) for type_ in types)
+    return [(index, function) for index, function in enumerate(functions) if function is not None]
+
+
+def _converted(row: tuple[Any, ...], converters: Sequence[_Converter]) -> tuple[Any, ...]:
+    values = list(row)
+    for index, convert in converters:
+        values[index] = convert(values[index])
+    return tuple(values)
 
 
 class DriverChange(_DriverStatement):

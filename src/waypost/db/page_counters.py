@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, text
 
-from waypost.db.driver_statements import DriverChange
+from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import page_counters
 
 _BLOCK_BITS = (10, 20)
@@ -76,7 +76,7 @@ def total(tx: Connection, account: int, noun: str) -> int:
     """Return how many rows of `noun` the account has."""
     if tx in _pending:
         _flush(tx)
-    return int(tx.execute(_TOTAL, {"account": account, "noun": noun}).scalar_one())
+    return int(_TOTAL.fetch_all(tx, account=account, noun=noun)[0][0])
 
 
 def start_of_page(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:
@@ -101,7 +101,7 @@ def locate(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, i
 
 _c = page_counters.c
 _OF_NOUN = (_c.account == bindparam("account")) & (_c.noun == bindparam("noun"))
-_TOTAL = select(func.coalesce(func.sum(_c.rows), 0)).where(_OF_NOUN, _c.level == len(_BLOCK_BITS) - 1)
+_TOTAL = DriverSelect(select(func.coalesce(func.sum(_c.rows), 0)).where(_OF_NOUN, _c.level == len(_BLOCK_BITS) - 1))
 
 
 def _newest_blocks(account: int, noun: str, level: int, ceiling: int | None) -> Select[int, int]:

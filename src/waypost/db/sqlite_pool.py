@@ -2,8 +2,9 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
@@ -11,7 +12,9 @@ from sqlalchemy.pool import StaticPool
 
 from waypost.db.parameters import check_parameters, dump_json
 
+T = TypeVar("T")
 _BUSY_SECONDS = 10
+_MAX_IDLE = 8  # each connection has a cache
 _WAL_ATTEMPTS = 100
 _WAL_RETRY_SECONDS = 0.05
 
@@ -36,15 +39,55 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     return engine
 
 
+class IdleConnections:
+    """Connections between two transactions, because the pool and transactions of SQLAlchemy take as long as a query."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._idle: list[Connection] = []
+        self._max_idle = _MAX_IDLE
+
+    def run(self, work: Callable[[Connection], T], begin: str = "") -> T:
+        """Run `work` in a transaction opened with `begin`; without it, in none. Raises the errors of SQLAlchemy."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._engine.connect()
+        try:
+            if begin:
+                _begin(begin, connection)
+            result = work(connection)
+            if connection.in_transaction():  # of SQLAlchemy
+                connection.commit()
+            elif begin:
+                connection.connection.commit()
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._idle) < self._max_idle:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return result
+
+    def close(self) -> None:
+        """Close the idle connections, and others when they become idle."""
+        self._max_idle = 0
+        while self._idle:
+            self._idle.pop().close()
+
+
 def _casefold(content: str | None) -> str | None:
     """Fold the case of every script; SQLite's `lower` folds that of ASCII only."""
     return content if content is None else content.casefold()
 
 
 def _begin(statement: str, connection: Connection) -> None:
-    """Open a transaction. Not by SQLAlchemy's own way, which takes as long as a small query."""
+    """Open a transaction, unless one is open. Not by SQLAlchemy's own way, which takes as long as a small query."""
+    driver: Any = connection.connection.driver_connection
     try:
-        connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
+        if not driver.in_transaction:
+            driver.execute(statement)
     except sqlite3.OperationalError as error:
         raise OperationalError(statement, None, error) from error
 

@@ -47,6 +47,8 @@ class SendfileAdapter:
                 self._abort()
             else:
                 await send(message)
+                if message["type"] == "http.response.body":
+                    self._cycle.transport.flush()  # headers without a body
 
         try:
             await self._app(scope, receive, extended_send)
@@ -61,6 +63,7 @@ class SendfileAdapter:
         loop = asyncio.get_running_loop()
         try:
             if self._socket < 0:
+                self._cycle.transport.flush()
                 await self._drain_buffer(idle_timeout)
                 self._socket = os.dup(self._transport.get_extra_info("socket").fileno())
             is_slow = False

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Connection,
     Integer,
     Label,
-    RowMapping,
     String,
     Table,
     bindparam,
@@ -18,12 +17,14 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     select,
 )
 
 from waypost import clock
 from waypost.db import change_log, crud, edits
 from waypost.db.database import upsert
+from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.errors import not_found
 from waypost.links import dead_links
@@ -61,7 +62,8 @@ _SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
 
 def _ids_of_link(column: ColumnElement[int], link: ColumnElement[int]) -> Label[str]:
     """Select the ids in `column` of the rows of each link, separated by commas, without a statement of its own."""
-    ids = func.aggregate_strings(cast(column, String), ",")
+    comma: Any = literal_column("','")  # a string would be rendered again at each execution
+    ids = func.aggregate_strings(cast(column, String), comma)
     return select(ids).where(link == _link.id).scalar_subquery().label(column.name)
 
 
@@ -72,14 +74,14 @@ _MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
 _OWNED_IDS = select(_link.id).where(
     _link.account == bindparam("account"), _link.id.in_(bindparam("links", expanding=True))
 )
-_NEWEST = (
+_NEWEST = TypedSelect(
     _LISTED.where(_link.account == bindparam("account"), _link.id < bindparam("ceiling"))
     .order_by(_link.id.desc())
     .limit(bindparam("limit", type_=Integer))
     .offset(bindparam("offset", type_=Integer))
 )
 _PIXELS = _ids_of_link(link_pixels.c.pixel, link_pixels.c.link)
-_DETAILS = select(links, domains.c.scheme, _CHANNELS, _PIXELS).select_from(_WITH_DOMAIN).where(_IS_OWNED)
+_DETAILS = TypedSelect(select(links, domains.c.scheme, _CHANNELS, _PIXELS).select_from(_WITH_DOMAIN).where(_IS_OWNED))
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,8 @@ def get_owned_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Lin
 
 def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:
     """Return the account's links with ids below `ceiling`, newest first."""
-    parameters = {"account": account, "ceiling": ceiling, "limit": limit, "offset": offset}
-    return [_from_row(row) for row in tx.execute(_NEWEST, parameters).all()]
+    rows = _NEWEST.fetch_all(tx, account=account, ceiling=ceiling, limit=limit, offset=offset)
+    return [_from_row(row) for row in rows]
 
 
 def _from_row(row: Sequence[Any]) -> Link:
@@ -147,7 +149,7 @@ def _from_row(row: Sequence[Any]) -> Link:
     return Link(**dict(zip(_LISTED_NAMES, row[:-1], strict=True)), channel=_ids(row[-1]))
 
 
-def _listed(row: RowMapping) -> Link:
+def _listed(row: Mapping[str, Any]) -> Link:
     return Link(**{name: row[name] for name in _LISTED_NAMES}, channel=_ids(row["channel"]))
 
 
@@ -167,7 +169,7 @@ def find_by_alias(tx: Connection, account: int, short: str, *, settings: Setting
 
 def get_details(tx: Connection, account: int, link: int) -> tuple[Link, Details]:
     """Return a link and all its settings. Raises NOT_FOUND."""
-    row = tx.execute(_DETAILS, {"link": link, "account": account}).mappings().first()
+    row = _DETAILS.fetch_first(tx, link=link, account=account)
     if row is None:
         raise not_found("link")
     values = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}

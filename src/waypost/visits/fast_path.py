@@ -22,6 +22,7 @@ from waypost.clicks.journal.entry import format_line
 from waypost.clicks.journal.writer import Journal
 from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol
+from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
@@ -134,7 +135,8 @@ class FastPathProtocol(LimitedProtocol):
             self._early_data += data
             self.flow.pause_reading()  # not earlier: it takes two system calls
             return
-        if data.startswith(b"GET /") and data.endswith(b"\r\n\r\n") and self._is_free() and self._respond(data):
+        is_plain = data.startswith(b"GET /") and not data.startswith(b"GET /api/") and data.endswith(b"\r\n\r\n")
+        if is_plain and self._is_free() and self._respond(data):
             self.is_new, self.was_used = False, True
             if self.timeout_keep_alive_task is not None:
                 self._unset_keepalive_if_required()
@@ -151,6 +153,7 @@ class FastPathProtocol(LimitedProtocol):
         return True
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        cycle.transport = ResponseWriter(self.transport, self.loop)
         adapter: Any = SendfileAdapter(app, cycle, self.transport, self._worker_state.sendfile_threads)
         super()._start_asgi_task(cycle, adapter)
 

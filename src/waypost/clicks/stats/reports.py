@@ -12,6 +12,7 @@ from pydantic import Field
 from sqlalchemy import Connection, bindparam, func, select
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
+from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import click_labels, click_times
 
 Interval = Literal["hour", "day", "week", "month"]
@@ -222,10 +223,10 @@ def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Spa
 def _top_labels(tx: Connection, kind: str, item: int, first: int, last: int) -> dict[str, dict[str, int]]:
     """Return the most frequent labels of each dimension from day `first` to day `last`."""
     labels: dict[str, dict[str, int]] = {name: {} for name in _DIMENSIONS}
-    for row in tx.execute(_LABELS, {"kind": kind, "item": item, "first": first, "last": last}):
-        counts = labels.setdefault(row.dimension, {})
-        if len(counts) < _max_labels(row.dimension):
-            counts[row.label] = int(row.n)
+    for dimension, label, n in _ALL_LABELS.fetch_all(tx, kind=kind, item=item, first=first, last=last):
+        counts = labels.setdefault(dimension, {})
+        if len(counts) < _max_labels(dimension):
+            counts[label] = int(n)
     return labels
 
 
@@ -242,6 +243,7 @@ _LABELS = (
     .group_by(_labels.dimension, _labels.label)
     .order_by(_n.desc(), _labels.label)
 )
+_ALL_LABELS = TypedSelect(_LABELS)
 
 
 def _start_of(second: int, span: Span) -> datetime:
