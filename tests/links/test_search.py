@@ -9,14 +9,16 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from waypost.db import schema
-from waypost.links import search
+from waypost.links import search, search_index
 
 
-@pytest.fixture(autouse=True, params=["few links", "many links"])
+@pytest.fixture(autouse=True, params=["few links", "many links", "many matches"])
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with the plan for few links, and with the trigram index for many links."""
-    if request.param == "many links":
+    """Run every test with the plan for few links, and with the trigram index for few and for many matches."""
+    if request.param != "few links":
         monkeypatch.setattr(search, "FEW_LINKS", -1)
+    if request.param == "many matches":
+        monkeypatch.setattr(search_index, "_MAX_TESTED", -1)
 
 
 LINKS: dict[str, dict[str, str]] = {

@@ -45,8 +45,8 @@ def test_search_of_many_links_uses_index(
         if is_analyzed:
             tx.execute(text("ANALYZE links, links_search"))
         plans = {}
-        for q in ("lan", "lantern", "e4da3b7fbbce", "://e.com/c4c"):
-            query = search.matching_ids(tx, account, words=(q,), link_filter=NO_FILTER)
+        for q in ("lan", "lantern", "e4da3b7fbbce", "://e.com/c4c", "lantern candle e4da"):
+            query = search.matching_ids(tx, account, words=q.split(), link_filter=NO_FILTER)
             sql = query.compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True})
             plans[q] = "\n".join(tx.exec_driver_sql(f"EXPLAIN {sql}").scalars())
         return plans

@@ -4,7 +4,8 @@ SQLite has an FTS5 table, in which a phrase of trigrams is the literal. It cover
 order. PostgreSQL has a table with a GIN index over each row's trigrams and account. It compares the text of the rows,
 yields links in no order, and is slower than testing links one by one if many contain the literal.
 
-Both read the list of every trigram they are asked for, so a long literal is reduced to its rarest part.
+Both read the list of every trigram they are asked for, so each literal is reduced to its rarest part, and the texts
+with all parts are tested. If these are many, SQLite reads the lists of all trigrams instead of the texts.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ MIN_LENGTH = 3
 """A shorter literal has no trigram."""
 
 _PART = 10
-"""Characters of the rarest part."""
+"""Characters of the rarest part of one literal; several ones share them."""
+_MAX_TESTED = 5_000
+"""SQLite tests up to so many texts for several words. For one, reading all lists takes less."""
 _SAMPLE = 500
 _MATCH_COST = 8
 """A match of the GIN index costs as much as testing so many links."""
@@ -26,8 +29,8 @@ _SQLITE_MATCHES = "links_search MATCH :phrase"
 # Without the hint SQLite reads the whole row of each match to compare its account.
 _SQLITE_IS_OWNED = """
     EXISTS (SELECT 1 FROM links INDEXED BY links_account_id WHERE account = :account AND id = links_search.rowid)"""
-_SQLITE_CONTAINS = """
-    EXISTS (SELECT 1 FROM links WHERE id = links_search.rowid AND account = :account AND instr(search, :q))"""
+_SQLITE_CONTAINS = "EXISTS (SELECT 1 FROM links WHERE id = links_search.rowid AND account = :account{})"
+_NEWEST_ID = text("SELECT coalesce(max(id), 0) FROM links")
 _IS_ONLY_ACCOUNT = text(
     "SELECT (SELECT min(account) FROM links) = :account AND (SELECT max(account) FROM links) = :account"
 )
@@ -91,20 +94,27 @@ def matches(tx: Connection, account: int, words: Sequence[str], texts: Sequence[
 
     `texts`: the sample. On SQLite, links of other accounts may be among them.
     """
-    parts = {word: _rarest_part(word, texts) for word in words if len(word) >= MIN_LENGTH}
+    indexed = [word for word in words if len(word) >= MIN_LENGTH]
+    parts = [_rarest_part(word, texts, max(MIN_LENGTH, _PART // len(indexed))) for word in indexed]
     if tx.dialect.name == "sqlite":
-        # The whole literal is cheaper than reading the text of many links.
-        phrases = [word if is_in_sample else part for word, (part, is_in_sample) in parts.items()]
-        phrase = " AND ".join('"' + part.replace('"', '""') + '"' for part in phrases)
-        query = select(_SQLITE.c.rowid).where(text(_SQLITE_MATCHES).bindparams(phrase=phrase))
-        for n, word in enumerate(word for word in words if word not in phrases):
-            contains = text(_SQLITE_CONTAINS.replace(":q", f":q{n}")).bindparams(**{f"q{n}": word, "account": account})
-            query = query.where(contains)
-        return query
+        with_parts = sum(all(part in content for part in parts) for content in texts)
+        max_tested = _MAX_TESTED if len(words) > 1 else 0
+        is_tested = with_parts * tx.execute(_NEWEST_ID).scalar_one() <= max_tested * len(texts)
+        return _sqlite_matches(account, words, parts if is_tested else indexed)
     c = _POSTGRESQL.c
     contains_keys = func.links_search_keys(c.search, c.account).bool_op("@>")
-    has_keys = (contains_keys(func.links_search_keys(part, account)) for part, _ in parts.values())
+    has_keys = (contains_keys(func.links_search_keys(part, account)) for part in parts)
     return select(c.link).where(*has_keys, *(c.search.contains(word, autoescape=True) for word in words))
+
+
+def _sqlite_matches(account: int, words: Sequence[str], phrases: Sequence[str]) -> Select[int]:
+    phrase = " AND ".join('"' + part.replace('"', '""') + '"' for part in phrases)
+    query = select(_SQLITE.c.rowid).where(text(_SQLITE_MATCHES).bindparams(phrase=phrase))
+    tested = {f"q{n}": word for n, word in enumerate(words) if word not in phrases}
+    if not tested:
+        return query
+    contains = "".join(f" AND instr(search, :{name})" for name in tested)
+    return query.where(text(_SQLITE_CONTAINS.format(contains)).bindparams(account=account, **tested))
 
 
 def owned_matches(tx: Connection, account: int, words: Sequence[str], texts: Sequence[str]) -> Select[int]:
@@ -121,18 +131,17 @@ def allow_large_result(tx: Connection, total: int) -> None:
         tx.execute(_ALLOW_LARGE_BITMAP)
 
 
-def _rarest_part(q: str, texts: Sequence[str]) -> tuple[str, bool]:
-    """Return the part of `q` that the fewest of the texts contain, and whether any does."""
-    if len(q) <= _PART:
-        return q, False
+def _rarest_part(word: str, texts: Sequence[str], length: int) -> str:
+    """Return the part of a word that the fewest of the texts contain, with `length` characters or fewer."""
+    if len(word) <= length:
+        return word
     joined, counts = "\n".join(texts), dict[str, int]()
-    for start in range(len(q) - MIN_LENGTH + 1):
-        trigram = q[start : start + MIN_LENGTH]
+    for start in range(len(word) - MIN_LENGTH + 1):
+        trigram = word[start : start + MIN_LENGTH]
         counts[trigram] = counts.get(trigram) or joined.count(trigram)
 
     def rank(part: str) -> tuple[int, int]:
-        trigrams = [counts[part[start : start + MIN_LENGTH]] for start in range(_PART - MIN_LENGTH + 1)]
+        trigrams = [counts[part[start : start + MIN_LENGTH]] for start in range(length - MIN_LENGTH + 1)]
         return joined.count(part) if all(trigrams) else 0, sum(trigrams)
 
-    part = min((q[start : start + _PART] for start in range(len(q) - _PART + 1)), key=rank)
-    return part, part in joined
+    return min((word[start : start + length] for start in range(len(word) - length + 1)), key=rank)
