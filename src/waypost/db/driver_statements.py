@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Dialect, Executable, Select
+from sqlalchemy import CompoundSelect, Connection, Dialect, Executable, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeEngine
 
@@ -34,7 +34,7 @@ class _DriverStatement:
 class DriverSelect(_DriverStatement):
     """A SELECT. Its rows are tuples of the driver's own types, so JSON columns must be cast to text."""
 
-    def __init__(self, statement: Select[Any]) -> None:
+    def __init__(self, statement: Select[Any] | CompoundSelect[Any]) -> None:
         super().__init__(statement)
 
     def fetch_all(self, tx: Connection, **parameters: Any) -> list[tuple[Any, ...]]:

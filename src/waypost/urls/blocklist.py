@@ -5,11 +5,21 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, bindparam, literal_column, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    bindparam,
+    literal_column,
+    select,
+    union_all,
+)
 
+from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
@@ -29,6 +39,7 @@ _INVISIBLE = re.compile(
 _DOTTED = re.compile(r"[\w.\u3002-]+")
 _MAX_HOST = 253
 _QUERY_SIZE = 500  # hosts in a statement
+_FEW_HOSTS = 4
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"\\]+", re.IGNORECASE)
 
 
@@ -116,6 +127,10 @@ def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterabl
     """Return the foreign host if it is a branded domain, the blocked ones of the hosts, and all words."""
     known = _preloaded.get(tx)
     if known is None or (foreign_host and foreign_host not in known.hosts):
+        if len(hosts) <= _FEW_HOSTS:
+            padded = [*hosts, *[""] * (_FEW_HOSTS - len(hosts))]
+            parameters = {f"host{n}": host for n, host in enumerate(padded)}
+            return [(row[0], row[1]) for row in _ENTRIES_OF_FEW.fetch_all(tx, foreign_host=foreign_host, **parameters)]
         return [(row[0], row[1]) for row in tx.execute(_ENTRIES, {"hosts": hosts, "foreign_host": foreign_host})]
     branded = [(_DOMAIN, foreign_host)] if foreign_host in known.branded else []
     blocked = [(HOST, host) for host in hosts if host in known.blocklist.hosts]
@@ -123,11 +138,19 @@ def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterabl
 
 
 _entry = blocklist_entries.c
-_is_match = (_entry.kind == WORD) | ((_entry.kind == HOST) & _entry.value.in_(bindparam("hosts", expanding=True)))
 _branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(domains.c.host == bindparam("foreign_host"))
 _BRANDED_HOSTS = select(domains.c.host).where(domains.c.host.in_(bindparam("hosts", expanding=True)))
-_ENTRIES = union_all(_branded, select(_entry.kind, _entry.value).where(_is_match))
-"""The foreign host if it is a branded domain, the given hosts that are blocked, and all words."""
+
+
+def _select_entries(is_of_hosts: ColumnElement[bool]) -> CompoundSelect[Any]:
+    """Select the foreign host if it is a branded domain, the given hosts that are blocked, and all words."""
+    is_match = (_entry.kind == WORD) | ((_entry.kind == HOST) & is_of_hosts)
+    return union_all(_branded, select(_entry.kind, _entry.value).where(is_match))
+
+
+_ENTRIES = _select_entries(_entry.value.in_(bindparam("hosts", expanding=True)))
+_ENTRIES_OF_FEW = DriverSelect(_select_entries(_entry.value.in_([bindparam(f"host{n}") for n in range(_FEW_HOSTS)])))
+"""For one URL, without composing a statement for the number of its hosts."""
 
 
 def find_urls(text: str) -> list[str]:
