@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from tests.support.databases import ON_POSTGRESQL
 from waypost.accounts import ops as account_ops
 from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.driver_statements import DriverChange, DriverSelect, TypedSelect
 from waypost.db.schema import accounts, links, plans
 from waypost.db.upgrade import upgrade
-from waypost.errors import Problem
+from waypost.errors import Kind, Problem
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")
 _ADD = DriverChange(insert(plans).values({name: bindparam(name) for name in _COLUMNS}).returning(plans.c.name))
@@ -66,6 +67,20 @@ def test_typed_values_equal_those_of_sqlalchemy(migrated: Database) -> None:
         assert migrated.read(TypedSelect(query).fetch_all) == [tuple(expected.values())]
     assert migrated.read(TypedSelect(select(links).where(links.c.alias == "autumn")).fetch_first) is None
     assert migrated.read(TypedSelect(select(accounts.c.owner)).fetch_all) == [(True,)]
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_statement_that_the_server_cancels_is_unavailable(migrated: Database, *, autocommit: bool) -> None:
+    slow = DriverSelect(select(func.pg_sleep(30)))
+
+    def work(tx: Connection) -> None:
+        tx.execute(text("SET statement_timeout = '50ms'"))
+        slow.fetch_all(tx)
+
+    with pytest.raises(Problem) as caught:
+        migrated.read(work, autocommit=autocommit)
+    assert caught.value.kind is Kind.UNAVAILABLE
 
 
 def test_nul_in_a_value_is_refused(migrated: Database) -> None:

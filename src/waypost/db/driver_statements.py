@@ -13,6 +13,9 @@ from sqlalchemy.types import TypeEngine
 
 from waypost.db.parameters import check_values
 
+_FAILED_TRANSACTION = 3
+"""psycopg's TransactionStatus.INERROR, in which PostgreSQL executes no statement."""
+
 
 class _DriverStatement:
     """A statement with named parameters."""
@@ -43,9 +46,12 @@ class DriverSelect(_DriverStatement):
         compiled = self._for(tx.dialect)
         values = compiled.values(parameters)
         driver: Any = tx.connection.driver_connection
+        driver_error = tx.dialect.loaded_dbapi.Error
         try:
             rows: list[tuple[Any, ...]] = driver.execute(compiled.sql, values).fetchall()
-        except tx.dialect.loaded_dbapi.Error:
+        except driver_error as error:
+            if tx.dialect.name == "postgresql" and driver.info.transaction_status == _FAILED_TRANSACTION:
+                raise DBAPIError.instance(compiled.sql, values, error, driver_error, dialect=tx.dialect) from error
             # SQLAlchemy reports errors in its own way, and closes lost connections. A SELECT can be repeated.
             return [tuple(row) for row in tx.exec_driver_sql(compiled.sql, values)]
         return rows

@@ -39,7 +39,7 @@ _INVISIBLE = re.compile(
 _DOTTED = re.compile(r"[\w.\u3002-]+")
 _MAX_HOST = 253
 _QUERY_SIZE = 500  # hosts in a statement
-_FEW_HOSTS = 4
+_FEW_HOSTS = 4  # most URLs have no more
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"\\]+", re.IGNORECASE)
 
 
