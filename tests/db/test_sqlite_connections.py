@@ -104,6 +104,24 @@ def test_failed_write_leaves_nothing(migrated: Database, durability: str, *, aut
     assert migrated.read(_count) == before + 1
 
 
+def test_failed_commit_is_reported_and_leaves_nothing(migrated: Database) -> None:
+    before = migrated.read(_count)
+    unread: list[Any] = []
+
+    def work(tx: Connection) -> None:
+        driver: Any = tx.connection.driver_connection
+        values = ", ".join(f"('{name}', 'pro', 60, 1)" for name in ("First", "Second"))
+        columns = ", ".join(_COLUMNS)
+        unread.append(driver.execute(f"INSERT INTO plans ({columns}) VALUES {values} RETURNING id"))
+
+    with pytest.raises(Problem) as caught:
+        migrated.write(work, autocommit=True)
+    assert caught.value.kind is Kind.UNAVAILABLE
+    unread[0].close()
+    _add(migrated, "Third", autocommit=True)
+    assert migrated.read(_count) == before + 1
+
+
 def test_writes_of_many_threads_are_all_there(migrated: Database) -> None:
     before = migrated.read(_count)
 

@@ -35,6 +35,7 @@ MANIFEST = "manifest.json"
 """The first entry of an archive."""
 
 _BATCH_ROWS = 1000
+_IN_BATCHES = {"stream_results": True, "yield_per": _BATCH_ROWS}
 _EXCLUDED_TABLES = ("links_search", "sqlite_", "alembic_version")  # the migrations create them
 
 
@@ -52,7 +53,7 @@ def save(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> i
     total = 0
     for table in tables:
         with tempfile.TemporaryFile() as lines:
-            rows = tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table))
+            rows = tx.execute(select(table), execution_options=_IN_BATCHES)
             for row in rows.mappings():
                 if (table.name, row.get("name")) == (installation.name, cleanup.BACKUP):
                     continue  # the marker of this backup

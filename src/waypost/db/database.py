@@ -166,8 +166,10 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
-        for connections in (self._sqlite_readers, *self._sqlite_writers.values()):
-            if connections is not None:
+        if self._sqlite_readers is not None:
+            self._sqlite_readers.close()
+        with self._write_lock:  # closing rolls back, and writers share a connection
+            for connections in self._sqlite_writers.values():
                 connections.close()
         for pool in self._pools:
             event.listen(pool, "checkin", lambda _connection, record: record.invalidate())

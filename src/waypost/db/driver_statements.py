@@ -3,6 +3,7 @@
 SQLAlchemy takes three to seven times as long for a statement as the driver.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -47,6 +48,8 @@ class DriverSelect(_DriverStatement):
         values = compiled.values(parameters)
         driver: Any = tx.connection.driver_connection
         driver_error = tx.dialect.loaded_dbapi.Error
+        if (checkout := tx.info.get("checkout")) is not None:
+            checkout.last_sent = time.monotonic()  # as the event of SQLAlchemy would
         try:
             rows: list[tuple[Any, ...]] = driver.execute(compiled.sql, values).fetchall()
         except driver_error as error:

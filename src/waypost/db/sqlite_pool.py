@@ -3,11 +3,12 @@
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from waypost.db.parameters import check_parameters, dump_json
@@ -55,13 +56,14 @@ class IdleConnections:
             connection = self._engine.connect()
         try:
             if begin:
-                _begin(begin, connection)
+                _execute(begin, connection)
             result = work(connection)
             if connection.in_transaction():  # of SQLAlchemy
                 connection.commit()
             elif begin:
-                connection.connection.commit()
+                _execute("COMMIT", connection)
         except BaseException:
+            _roll_back(connection)
             connection.close()
             raise
         if len(self._idle) < self._max_idle:
@@ -85,11 +87,21 @@ def _casefold(content: str | None) -> str | None:
 def _begin(statement: str, connection: Connection) -> None:
     """Open a transaction, unless one is open. Not by SQLAlchemy's own way, which takes as long as a small query."""
     driver: Any = connection.connection.driver_connection
+    if not driver.in_transaction:
+        _execute(statement, connection)
+
+
+def _execute(statement: str, connection: Connection) -> None:
     try:
-        if not driver.in_transaction:
-            driver.execute(statement)
+        connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
     except sqlite3.OperationalError as error:
         raise OperationalError(statement, None, error) from error
+
+
+def _roll_back(connection: Connection) -> None:
+    """Roll back, which SQLAlchemy does not do after a failed COMMIT."""
+    with suppress(sqlite3.Error, SQLAlchemyError):  # the file was closed
+        connection.connection.rollback()
 
 
 def _use_wal(connection: Any) -> None:

@@ -26,9 +26,9 @@ class ResponseWriter:
             self._transport.write(data)
 
     def flush(self) -> None:
-        """Write the data that waits."""
-        if self._headers:
-            headers, self._headers = self._headers, b""
+        """Write the data that waits, unless the client has left."""
+        headers, self._headers = self._headers, b""
+        if headers and not self._transport.is_closing():
             self._transport.write(headers)
 
     def is_closing(self) -> bool:

@@ -37,6 +37,7 @@ from waypost.ownership import inherit_owner
 from waypost.signing import installation_secret
 
 _BATCH_ROWS = 2000
+_IN_BATCHES = {"stream_results": True, "yield_per": _BATCH_ROWS}
 _INSTALLATION = "installation id"
 # Exists in the target until the migration is complete: the last copied key of each table, and a hash that identifies
 # the source installation.
@@ -194,7 +195,7 @@ def _checksum(tx: Connection, table: Table, on_rows: Callable[[int], None]) -> t
     disable_timeouts(tx)
     count = total = 0
     names = sorted(column.name for column in table.columns)
-    with tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)) as rows:
+    with tx.execute(select(table), execution_options=_IN_BATCHES) as rows:
         for row in rows.mappings():
             fields = json.dumps([tables.to_json(row[name]) for name in names], sort_keys=True)
             total += int.from_bytes(hashlib.blake2b(fields.encode(), digest_size=8).digest())
