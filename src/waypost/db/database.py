@@ -79,8 +79,8 @@ class Database:
             relaxed = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
             self._writers: dict[Durability, Engine] = {"full": full, "process": relaxed, "relaxed": relaxed}
             self._autocommit = self._writers
-            single = IdleConnections(relaxed)
-            self._sqlite_writers = {"full": IdleConnections(full), "process": single, "relaxed": single}
+            idle_relaxed = IdleConnections(relaxed)
+            self._sqlite_writers = {"full": IdleConnections(full), "process": idle_relaxed, "relaxed": idle_relaxed}
             self.listener = self._reader
             self._pools: tuple[Engine, ...] = (self._reader, full, relaxed)
         else:
