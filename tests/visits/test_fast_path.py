@@ -235,8 +235,8 @@ def test_caches_of_names_are_bounded(client: ProtocolClient) -> None:
     for number in range(1500):
         assert REDIRECT in client.request(GET + b"X-%d: 1\r\n" % number + END)
     client.request(GET + b"X" * 9000 + b": 1\r\n" + END)
-    kinds = client.worker_state.sniffer._pickers
-    assert (len(kinds) <= 1000, max(sum(map(len, names)) for names in kinds) <= 2048) == (True, True)
+    layouts = client.worker_state.sniffer._layouts
+    assert (len(layouts) <= 1000, max(sum(map(len, names)) for names in layouts) <= 2048) == (True, True)
     for length in range(51, 100):
         client.request(b"GET /" + b"x" * length + b" HTTP/1.1\r\n" + HOST + END)
     assert not [name for name in client.worker_state.cache._resolved if len(name[1]) > 50]

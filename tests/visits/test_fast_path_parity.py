@@ -72,6 +72,7 @@ def client(options: Settings, shared_database: Database) -> Iterator[ProtocolCli
     """An application behind a proxy on 127.0.0.1, with links of every kind; the plain ones are hot."""
     with pytest.MonkeyPatch.context() as patch, protocol_client(options, shared_database) as client:
         patch.setattr("secrets.token_urlsafe", lambda _: "random")  # all visitors have the same cookie
+        patch.setattr("waypost.visits.request_sniffer._REQUESTS_TO_COMPILE", 2)
         client.add_link("first")
         brand = {"domain": "https://brand.example", "redirect404": "https://brand.example.org/404"}
         assert client.request(client.api_request("POST", "/api/domain/add", brand))[9:12] == b"200"

@@ -36,7 +36,8 @@ from waypost.visits.request_sniffer import (
     HOST,
     LANGUAGE,
     REFERRER,
-    HeaderValues,
+    URL,
+    RequestFields,
     RequestSniffer,
     visit_request,
 )
@@ -101,7 +102,7 @@ class _Request(NamedTuple):
 
     data: bytes
     visit: VisitRequest
-    headers: HeaderValues
+    fields: RequestFields
     hsts: bytes
     version: int
 
@@ -135,8 +136,7 @@ class FastPathProtocol(LimitedProtocol):
             self._early_data += data
             self.flow.pause_reading()  # not earlier: it takes two system calls
             return
-        is_plain = data.startswith(b"GET /") and not data.startswith(b"GET /api/") and data.endswith(b"\r\n\r\n")
-        if is_plain and self._is_free() and self._respond(data):
+        if self._is_free() and self._respond(data):
             self.is_new, self.was_used = False, True
             if self.timeout_keep_alive_task is not None:
                 self._unset_keepalive_if_required()
@@ -174,32 +174,32 @@ class FastPathProtocol(LimitedProtocol):
     def _respond(self, data: bytes) -> bool:
         """Answer or hold a request and return True; return False for those of the slow path."""
         worker_state = self._worker_state
-        request = worker_state.sniffer.read(data)
-        if request is None:
+        fields = worker_state.sniffer.read(data)
+        if fields is None:
             return False
-        url, headers = request
-        host = worker_state.visits.hosts.get(headers[HOST]) or worker_state.visits.learn_host(headers[HOST])
+        host = worker_state.visits.hosts.get(fields[HOST]) or worker_state.visits.learn_host(fields[HOST])
         if host is None:
             return False
-        key = host.key + url
+        key = host.key + fields[URL]
         hot = worker_state.cache.hot.get(key) or worker_state.cache.bodies.get(key)
         now = time.time_ns() // 1_000_000
         if hot is not None and hot.until_ms > now:
-            worker_state.hits += bool(hot.journal_target)
+            if hot.journal_target:
+                worker_state.hits += 1
             hot.is_used = True
-            self._send(hot, headers, host.hsts, now)
+            self._send(hot, fields, host.hsts, now)
             return True
-        return self._respond_from_record(data, url, headers, host)
+        return self._respond_from_record(data, fields, host)
 
-    def _respond_from_record(self, data: bytes, url: bytes, headers: HeaderValues, host: RequestedHost) -> bool:
+    def _respond_from_record(self, data: bytes, fields: RequestFields, host: RequestedHost) -> bool:
         visits = self._worker_state.visits
-        target = visits.target(host.name, url)
+        target = visits.target(host.name, fields[URL])
         if target is None:
             return False
-        address, country = self._client(headers)
-        visit = visit_request(headers, host.name, target.alias, address.decode(), country, target.query)
+        address, country = self._client(fields)
+        visit = visit_request(fields, host.name, target.alias, address.decode(), country, target.query)
         version = self._worker_state.cache.version
-        request = _Request(data, visit, headers, host.hsts, version)
+        request = _Request(data, visit, fields, host.hsts, version)
         if target.is_rotator:
             return self._hold_for_rotator(request)
         is_cached, record = self._worker_state.cache.get_resolved((host.name, target.alias))
@@ -249,8 +249,8 @@ class FastPathProtocol(LimitedProtocol):
         now = time.time_ns() // 1_000_000
         rotation = b""
         if isinstance(response, RotatedResponse):
-            rotation = self._journal_line(response.campaign, request.headers, now)
-        self._send(response, request.headers, request.hsts, now, rotation)
+            rotation = self._journal_line(response.campaign, request.fields, now)
+        self._send(response, request.fields, request.hsts, now, rotation)
 
     def _resume_after_take(self, response: HotResponse | None) -> None:
         """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
@@ -259,7 +259,7 @@ class FastPathProtocol(LimitedProtocol):
         if self.transport.is_closing():
             if response is not None and response.journal_target:
                 now = time.time_ns() // 1_000_000
-                self._worker_state.journal.write(self._journal_line(response, held.headers, now))
+                self._worker_state.journal.write(self._journal_line(response, held.fields, now))
             return
         if response is None:
             super().data_received(held.data)
@@ -270,27 +270,27 @@ class FastPathProtocol(LimitedProtocol):
                 self.transport.close()
         self._read_early_data()
 
-    def _client(self, headers: HeaderValues) -> tuple[bytes, bytes]:
+    def _client(self, fields: RequestFields) -> tuple[bytes, bytes]:
         """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""
         if not self._is_proxied:
             return self._address, b""
-        if not headers[FORWARDED]:
-            return self._address, headers[COUNTRY][:2]
+        if not fields[FORWARDED]:
+            return self._address, fields[COUNTRY][:2]
         proxies = self._worker_state.proxies
-        address = resolve_client_ip(self._address.decode(), (headers[FORWARDED],), proxies)
-        return address.encode(), headers[COUNTRY][:2]
+        address = resolve_client_ip(self._address.decode(), (fields[FORWARDED],), proxies)
+        return address.encode(), fields[COUNTRY][:2]
 
-    def _journal_line(self, response: HotResponse | JournalFields, headers: HeaderValues, now: int) -> bytes:
-        address, country = self._client(headers) if self._is_proxied else (self._address, b"")
-        words = headers[AGENT], headers[REFERRER], headers[LANGUAGE]
-        return format_line(response.journal_target, now, response.flags, address, country, words)
+    def _journal_line(self, response: HotResponse | JournalFields, fields: RequestFields, now: int) -> bytes:
+        address, country = self._client(fields) if self._is_proxied else (self._address, b"")
+        headers = fields[AGENT], fields[REFERRER], fields[LANGUAGE]
+        return format_line(response.journal_target, now, response.flags, address, country, headers)
 
     def _send(
-        self, response: HotResponse, headers: HeaderValues, hsts: bytes, now: int, second_entry: bytes = b""
+        self, response: HotResponse, fields: RequestFields, hsts: bytes, now: int, second_entry: bytes = b""
     ) -> None:
         """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
         worker_state = self._worker_state
-        entry = self._journal_line(response, headers, now) + second_entry if response.journal_target else b""
+        entry = self._journal_line(response, fields, now) + second_entry if response.journal_target else b""
         if not worker_state.pending:
             self.loop.call_soon(worker_state.flush)
         worker_state.pending.append((self.transport, entry, hsts, response))

@@ -1,16 +1,22 @@
-"""Parse plain GET requests for the fast path, at a fraction of the cost of uvicorn's own parser callbacks."""
+"""Parse plain GET requests for the fast path, at a fraction of the cost of uvicorn's own parser callbacks.
 
-from collections.abc import Callable
+Clients of one kind send the same header names in the same order: the layout of their requests. A layout that occurs
+often becomes one regular expression, which accepts exactly the requests that the parser accepts.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from operator import itemgetter
+from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from waypost.http.connection import MAX_HEADER_BYTES, MAX_HEADERS
 from waypost.visits.request import VisitRequest
 
-HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, RANGE, COOKIE, FORWARDED, COUNTRY = range(10)
-_CONNECTION, _UNSUPPORTED = 10, 11
-"""Indexes of the header values that RequestSniffer returns."""
+HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, RANGE, COOKIE, FORWARDED, COUNTRY, URL = range(11)
+"""Indexes of the fields that RequestSniffer returns. URL: the path and query."""
+CONNECTION, _UNSUPPORTED = 11, 12
 # Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
 _HEADERS = {
     b"host": HOST,
@@ -22,100 +28,164 @@ _HEADERS = {
     b"range": RANGE,
     b"cookie": COOKIE,
     b"x-forwarded-for": FORWARDED,
-    b"connection": _CONNECTION,
+    b"connection": CONNECTION,
     **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNSUPPORTED),
     **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNSUPPORTED),
 }
-_MAX_PICKERS = 1000
-_MAX_CACHED_BYTES = 2048  # of the header names of one kind of client
+_NOT_SENT, _URL_NAME = b"", b":"  # no header has these names
+_VALUE = rb"[\t -~\x80-\xff]*+"
+_EMPTY_GROUP = 1
+_MAX_LAYOUTS = 1000
+_MAX_CACHED_BYTES = 2048  # of the header names of a layout
+_MAX_EXPRESSIONS = 4
+_REQUESTS_TO_COMPILE = 1000  # of a layout; then its expression is compiled, which takes as long as many requests
 
-HeaderValues = tuple[bytes, ...]
-"""The values of the headers above, by their indexes; empty for those that were not sent."""
-_Picker = Callable[[dict[bytes, bytes]], HeaderValues]
+RequestFields = tuple[bytes, ...]
+"""The values of the headers above and the URL, by their indexes; empty for headers that were not sent."""
 
 
 def visit_request(
-    headers: HeaderValues, host: str, alias: str, client_ip: str, country_code: bytes, query: str
+    fields: RequestFields, host: str, alias: str, client_ip: str, country_code: bytes, query: str
 ) -> VisitRequest:
-    """Return the visit that a request with these headers is."""
+    """Return the visit that a request with these fields is."""
     return VisitRequest(
-        *(host, alias, client_ip, country_code, headers[AGENT], headers[REFERRER], headers[LANGUAGE], query),
-        accept=headers[ACCEPT],
-        accept_encoding=headers[ENCODING],
-        byte_range=headers[RANGE],
-        cookie=headers[COOKIE],
+        *(host, alias, client_ip, country_code, fields[AGENT], fields[REFERRER], fields[LANGUAGE], query),
+        accept=fields[ACCEPT],
+        accept_encoding=fields[ENCODING],
+        byte_range=fields[RANGE],
+        cookie=fields[COOKIE],
     )
 
 
-class RequestSniffer:
-    """Parses a whole request at once, with callbacks into C only: the same strict parser at a fraction of the cost.
+class _Expression(NamedTuple):
+    """Matches a whole request of one layout. `groups`: those of the fields, by their indexes."""
 
-    Clients of one kind send the same header names in the same order, so the meaning of the names is cached by kind.
+    match: Callable[[bytes], re.Match[bytes] | None]
+    groups: tuple[int, ...]
+
+
+def compile_layout(indexes: Mapping[bytes, int | None]) -> tuple[re.Pattern[bytes], tuple[int, ...]]:
+    """Return an expression for whole requests with these headers, and the groups of the fields by their indexes.
+
+    `indexes`: header names in their order, with the index of the field; None for headers that do not matter.
     """
+    lines = [rb"()GET (/(?!api/)[!-~]*+) HTTP/1\.1"]
+    groups = [_EMPTY_GROUP] * CONNECTION
+    groups[URL] = number = 2
+    for name, index in indexes.items():
+        value = _VALUE
+        if index == CONNECTION:
+            value = rb"(?i:keep-alive)?"
+        elif index is not None:
+            value = rb"(%b)" % _VALUE
+            groups[index] = number = number + 1
+        lines.append(re.escape(name) + rb":[\t ]*+" + value)
+    return re.compile(b"\r\n".join([*lines, b"", b""])), tuple(groups)
+
+
+class _Layout:
+    """The header names of one kind of client."""
+
+    def __init__(self, indexes: Mapping[bytes, int | None]) -> None:
+        """`indexes`: as for `compile_layout`."""
+        names = dict.fromkeys(range(_UNSUPPORTED), _NOT_SENT) | {URL: _URL_NAME}
+        names |= {index: name for name, index in indexes.items() if index is not None}
+        self.pick: Callable[[dict[bytes, bytes]], RequestFields] = itemgetter(*names.values())
+        self._indexes = indexes
+        self._requests = 0
+        self._expression: _Expression | None = None
+
+    def expression_if_frequent(self) -> _Expression | None:
+        """Count a request. Return the expression if there were many."""
+        self._requests += 1
+        if self._requests == _REQUESTS_TO_COMPILE:
+            pattern, groups = compile_layout(self._indexes)
+            self._expression = _Expression(pattern.fullmatch, groups)
+        return self._expression
+
+
+class RequestSniffer:
+    """Parses a whole request at once: with the expression of its layout, or with uvicorn's parser."""
 
     def __init__(self, country_header: bytes = b"") -> None:
         self._indexes = {**_HEADERS, country_header: COUNTRY} if country_header else _HEADERS
-        self._pickers: dict[tuple[bytes, ...], _Picker | None] = {}  # by header names as the client spells them
+        self._layouts: dict[tuple[bytes, ...], _Layout | None] = {}  # by header names as the client spells them
+        self._expressions: list[_Expression] = []  # of frequent layouts, the last used first
         self._urls: list[bytes] = []
-        self._values = {b"": b""}  # the value of a header that was not sent
+        self._values = {_NOT_SENT: b""}
         self.on_url = self._urls.append
         self.on_header = self._values.setdefault  # the first header of a name counts
         self._parser = HttpRequestParser(self)
 
-    def read(self, data: bytes) -> tuple[bytes, HeaderValues] | None:
-        """Return (path and query, header values) if the data is exactly one plain GET request, else None."""
+    def read(self, data: bytes) -> RequestFields | None:
+        """Return the fields if the data is exactly one plain GET request, and not one for the API; else None."""
+        if len(data) > MAX_HEADER_BYTES:
+            return None  # may be too large
+        for expression in self._expressions:
+            match = expression.match(data)
+            if match is not None:
+                if expression is not self._expressions[0]:
+                    self._use(expression)
+                return match.group(*expression.groups)
+        if not data.startswith(b"GET /") or data.startswith(b"GET /api/") or not data.endswith(b"\r\n\r\n"):
+            return None
+        return self._parse(data)
+
+    def _use(self, expression: _Expression) -> None:
+        """Try this expression first for the next request."""
+        others = [other for other in self._expressions if other is not expression]
+        self._expressions = [expression, *others[: _MAX_EXPRESSIONS - 1]]
+
+    def _parse(self, data: bytes) -> RequestFields | None:
         try:
             self._parser.feed_data(data)
-            result = self._parse(data)
+            fields = self._pick(data)
         except (HttpParserError, HttpParserUpgrade):
-            result = None
-        if result is None:
+            fields = None
+        if fields is None:
             self._parser = HttpRequestParser(self)  # the old parser may be in the middle of a request
         self._urls.clear()
         self._values.clear()
-        self._values[b""] = b""
-        return result
+        self._values[_NOT_SENT] = b""
+        return fields
 
-    def _parse(self, data: bytes) -> tuple[bytes, HeaderValues] | None:
+    def _pick(self, data: bytes) -> RequestFields | None:
         urls, values = self._urls, self._values
         if len(urls) != 1 or not data.startswith(b" HTTP/1.1\r\n", len(b"GET ") + len(urls[0])):
             return None
         lines = data.count(b"\n")
-        if len(data) > MAX_HEADER_BYTES or lines > MAX_HEADERS:
+        if lines > MAX_HEADERS:
             return None  # may be too large
-        if lines != len(values) + 1:  # a header was sent twice
+        is_repeated = lines != len(values) + 1  # a header was sent twice
+        if is_repeated:
             lower = data.lower()
             if lower.count(b"\nhost:") > 1 or lower.count(b"\nx-forwarded-for:") > 1:
                 return None
         names = tuple(values)
-        try:
-            picker = self._pickers[names]
-        except KeyError:
-            picker = self._learn(names)
-        if picker is None:
+        layout = self._layouts[names] if names in self._layouts else self._learn(names)
+        if layout is None:
             return None
-        picked = picker(values)
-        connection = picked[_CONNECTION]
-        if connection and connection.lower() != b"keep-alive":
+        values[_URL_NAME] = urls[0]
+        fields = layout.pick(values)
+        if fields[CONNECTION] and fields[CONNECTION].lower() != b"keep-alive":
             return None
-        return urls[0], picked
+        expression = None if is_repeated else layout.expression_if_frequent()
+        if expression is not None:
+            self._use(expression)
+        return fields[:CONNECTION]
 
-    def _learn(self, names: tuple[bytes, ...]) -> _Picker | None:
-        """Return a function that picks the values; None if the headers need the slow path. Caches the result."""
-        picker = self._picker(names)
+    def _learn(self, names: tuple[bytes, ...]) -> _Layout | None:
+        """Return the layout with these names; None if the headers need the slow path. Caches the result."""
+        layout = self._layout(names)
         if sum(map(len, names)) <= _MAX_CACHED_BYTES:
-            if len(self._pickers) >= _MAX_PICKERS:
-                self._pickers.clear()
-            self._pickers[names] = picker
-        return picker
+            if len(self._layouts) >= _MAX_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[names] = layout
+        return layout
 
-    def _picker(self, names: tuple[bytes, ...]) -> _Picker | None:
-        keys = [b""] * _UNSUPPORTED
-        for name in names:
-            index = self._indexes.get(name.lower())
-            if index is None:
-                continue
-            if index == _UNSUPPORTED or keys[index]:
-                return None
-            keys[index] = name
-        return itemgetter(*keys)
+    def _layout(self, names: tuple[bytes, ...]) -> _Layout | None:
+        indexes = {name: self._indexes.get(name.lower()) for name in names if name != _NOT_SENT}
+        known = [index for index in indexes.values() if index is not None]
+        if _UNSUPPORTED in known or len(set(known)) < len(known):
+            return None
+        return _Layout(indexes)

@@ -8,7 +8,6 @@ SCAN = b"q"
 TAKEN = b"t"  # a click that was subtracted from a click limit before the response
 ROTATED = b"r"  # a visit of a campaign whose rotator picked a link; the link id follows; always the last flag
 
-
 _LINE = b"%d\t%b\t%b\t%b\t%b\t%b\t%b\t%b\n"
 _TABS = 9  # two of them in the item's fields
 
@@ -28,8 +27,8 @@ def format_line(
 ) -> bytes:
     """Return one journal line. `headers` are User-Agent, Referer and Accept-Language as received."""
     agent, referrer, language = headers
-    values = (at_ms, item_fields, flags, address, country[:2], agent[:512], referrer[:1024], language[:64])
-    line = _LINE % values
+    line = _LINE % (at_ms, item_fields, flags, address, country[:2], agent[:512], referrer[:1024], language[:64])
     if line.count(b"\t") != _TABS:  # a tab in a header is allowed, but rare
-        line = _LINE % (*values[:4], *[field.replace(b"\t", b" ") for field in values[4:]])
+        values = country[:2], agent[:512], referrer[:1024], language[:64]
+        line = _LINE % (at_ms, item_fields, flags, address, *[value.replace(b"\t", b" ") for value in values])
     return line

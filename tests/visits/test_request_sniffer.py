@@ -1,0 +1,97 @@
+"""Request sniffer: a compiled layout accepts the same requests as uvicorn's parser, with the same fields."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from waypost.visits import request_sniffer
+from waypost.visits.request_sniffer import AGENT, COUNTRY, HOST, URL, RequestSniffer
+
+NAMES = [
+    *(b"Host", b"host", b"User-Agent", b"Referer", b"Accept-Language", b"Accept", b"Accept-Encoding", b"Range"),
+    *(b"Cookie", b"X-Forwarded-For", b"CF-IPCountry", b"Connection", b"X-Any", b"sec-ch-ua", b"X.Odd*'|~!#$%&+^`"),
+    *(b"Content-Length", b"Purpose", b"Upgrade", b"Transfer-Encoding"),
+]
+VALUES = [
+    *(b"", b"a", b"a b", b"a\tb", b"\xc3\xa9", b"keep-alive", b"Keep-Alive", b"close", b"go.example:80", b"5"),
+    b"x" * 300,
+]
+SPACES = [b"", b" ", b" ", b" ", b"  ", b"\t", b" \t "]
+URLS = [
+    *(b"/spring", b"/", b"/api/urls", b"/apis", b"/a?b=c#d", b"//x", b"/%00", b"/caf\xc3\xa9", b"/a b"),
+    *(b"*", b"http://x/"),
+]
+NEVER = 10**9
+BROWSER = [b"Host", b"User-Agent", b"Accept", b"Referer", b"Connection", b"CF-IPCountry"]
+
+
+def _request(url: bytes, headers: list[tuple[bytes, bytes, bytes, bytes]]) -> bytes:
+    lines = [b"%b:%b%b%b" % header for header in headers]
+    return b"\r\n".join([b"GET %b HTTP/1.1" % url, *lines, b"", b""])
+
+
+@st.composite
+def requests_of_one_layout(draw: st.DrawFn) -> list[bytes]:
+    """Return requests with the same header names in the same order; some are damaged."""
+    names = draw(st.one_of(st.just(BROWSER), st.lists(st.sampled_from(NAMES), max_size=8)))
+    requests = []
+    for _ in range(draw(st.integers(2, 6))):
+        values, spaces = st.sampled_from(VALUES), st.sampled_from(SPACES)
+        headers = [(name, draw(spaces), draw(values), draw(spaces)) for name in names]
+        data = _request(draw(st.sampled_from(URLS)), headers)
+        if draw(st.booleans()):
+            place, removed = draw(st.integers(0, len(data))), draw(st.integers(0, 2))
+            inserted = draw(st.one_of(st.binary(max_size=2), st.sampled_from([b"\r\n", b"\n", b"\r", b"\r\n "])))
+            data = data[:place] + inserted + data[place + removed :]
+        requests.append(data)
+    return requests
+
+
+@settings(max_examples=500)
+@given(requests=requests_of_one_layout())
+def test_compiled_layout_reads_like_parser(requests: list[bytes]) -> None:
+    compiling, parsing = RequestSniffer(b"cf-ipcountry"), RequestSniffer(b"cf-ipcountry")
+    for data in requests:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+            compiled = compiling.read(data)
+        assert compiled == parsing.read(data)
+    assert not parsing._expressions
+
+
+def test_frequent_layout_is_read_by_its_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 3)
+    sniffer = RequestSniffer(b"cf-ipcountry")
+    for number in range(6):
+        monkeypatch.setattr(sniffer, "_parse", sniffer._parse if number < 3 else None)
+        data = _request(b"/n%d" % number, [(name, b" ", b"keep-alive", b"") for name in BROWSER])
+        fields = sniffer.read(data)
+        assert fields is not None
+        assert (fields[URL], fields[HOST], fields[AGENT], fields[COUNTRY]) == (b"/n%d" % number, *[b"keep-alive"] * 3)
+
+
+def test_expressions_are_bounded_and_last_used_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+    sniffer = RequestSniffer()
+    requests = [_request(b"/a", [(b"Host", b" ", b"h", b""), (b"X-%d" % number, b"", b"", b"")]) for number in range(6)]
+    for data in requests:
+        assert sniffer.read(data) is not None
+    assert [bool(expression.match(requests[5])) for expression in sniffer._expressions] == [True, False, False, False]
+    assert sniffer.read(requests[3]) is not None
+    assert [bool(expression.match(requests[3])) for expression in sniffer._expressions] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("place", ["url", "value", "other value", "name"])
+def test_compiled_layout_accepts_same_bytes_as_parser(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+    sniffer = RequestSniffer()
+    parts = {"url": b"", "value": b"", "other value": b"", "name": b""}
+    for byte in [b"", *(bytes([number]) for number in range(256))]:
+        text = parts | {place: byte}
+        headers = [(b"Host", b" ", b"h", b""), (b"User-Agent", b" ", b"a%bz" % text["value"], b"")]
+        headers.append((b"X%b" % text["name"], b" ", b"a%bz" % text["other value"], b""))
+        data = _request(b"/a%bz" % text["url"], headers)
+        read = sniffer.read(data)
+        monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", NEVER)
+        assert (byte, read) == (byte, RequestSniffer().read(data))
+    assert len(sniffer._expressions) == 1
