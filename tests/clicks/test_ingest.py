@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX, GOOGLEBOT
+from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import LATE, format_line, item_fields
 from waypost.clicks.journal.writer import Journal
@@ -91,6 +92,7 @@ def test_ingester_failure_between_statements_loses_nothing(database: Database, s
 def test_killed_ingester_loses_nothing(database: Database, settings: Settings, link: int, point: str) -> None:
     code = f"""
 import os, pathlib, sys
+from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -137,6 +139,28 @@ def test_concurrent_ingesters_count_lines_once(database: Database, settings: Set
             slow.step()
         assert _click_counts(database, link) == {(number, 1)}
         slow = Ingester(settings, database)
+    journal.close()
+
+
+def test_batches_are_bounded_by_lines_and_bytes(
+    database: Database, settings: Settings, link: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingester_module, "_BATCH_LINES", 4)
+    for _ in range(3):  # segments of 3 lines
+        journal = Journal(settings.journal_dir)
+        journal.write(_click(link) * 3)
+        journal.close()
+    ingester = Ingester(settings, database)
+    for counted, level in ((4, 1), (8, 1), (9, 0.25), (9, 0)):
+        assert ingester.step() == level
+        assert _click_counts(database, link) == {(counted, 1)}
+    assert list(settings.journal_dir.glob("*.log")) == []
+
+    monkeypatch.setattr(ingester_module, "_BATCH_BYTES", len(_click(link)) * 5 // 2)
+    journal = Journal(settings.journal_dir)
+    journal.write(_click(link) * 3)
+    assert [ingester.step() > 0.75, ingester.step() > 0.25, ingester.step()] == [True, True, 0]
+    assert _click_counts(database, link) == {(12, 1)}
     journal.close()
 
 

@@ -73,7 +73,9 @@ def test_frequent_layout_is_read_by_its_expression(monkeypatch: pytest.MonkeyPat
 def test_expressions_are_bounded_and_last_used_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
     sniffer = RequestSniffer()
-    requests = [_request(b"/a", [(b"Host", b" ", b"h", b""), (b"X-%d" % number, b" ", b"", b"")]) for number in range(6)]
+    requests = [
+        _request(b"/a", [(b"Host", b" ", b"h", b""), (b"X-%d" % number, b" ", b"", b"")]) for number in range(6)
+    ]
     for data in requests:
         assert sniffer.read(data) is not None
     assert [bool(expression.match(requests[5])) for expression in sniffer._expressions] == [True, False, False, False]

@@ -46,6 +46,7 @@ from waypost.settings import Settings
 
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
+_BATCH_LINES = 40_000  # the memory of a batch depends on its lines, and clients without headers have short ones
 _LARGE_BATCH_VISITS, _LARGE_BATCH_IDLE_SECONDS = 2000, 60
 _EVENTS_PER_INSERT = 5000
 EVENTS_COMPLETE_SINCE = "visits kept since"
@@ -85,7 +86,7 @@ class Ingester:
                         self._record_events_start()
                         is_recorded = True
                     self._ping()
-                    is_behind = self.step() >= _BATCH_BYTES // 2
+                    is_behind = self.step() >= 0.5
                     is_waiting = False
                     self.delete_expired()
                     self._meter.save()
@@ -122,10 +123,11 @@ class Ingester:
 
         self._database.write(work)
 
-    def step(self) -> int:
-        """Count the lines written since the last step, at most one batch. Return the number of bytes."""
+    def step(self) -> float:
+        """Count the lines written since the last step, at most one batch. Return how full it was, from 0 to 1."""
         positions = self._read_positions()
-        chunks = reader.read_chunks(self._folder, positions, _BATCH_BYTES)
+        chunks = reader.read_chunks(self._folder, positions, max_bytes=_BATCH_BYTES, max_lines=_BATCH_LINES)
+        visits = 0
         if chunks:
             with _gc_disabled():
                 visits = self._count_chunks(chunks)
@@ -144,7 +146,7 @@ class Ingester:
             )
             for name in deleted:
                 positions.pop(name, None)
-        return sum(len(chunk.lines) for chunk in chunks)
+        return max(sum(len(chunk.lines) for chunk in chunks) / _BATCH_BYTES, visits / _BATCH_LINES)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
         parsed = chain.from_iterable(self._parser.visits(chunk.lines, self._visitor_hash) for chunk in chunks)

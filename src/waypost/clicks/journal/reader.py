@@ -34,21 +34,22 @@ def segment_sizes(folder: Path) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def read_chunks(folder: Path, positions: Mapping[str, int], max_bytes: int) -> list[Chunk]:
-    """Return uncounted whole lines of all segments, oldest segments first, about `max_bytes` in total."""
+def read_chunks(folder: Path, positions: Mapping[str, int], *, max_bytes: int, max_lines: int) -> list[Chunk]:
+    """Return uncounted whole lines of all segments, oldest segments first, up to about the limits in total."""
     chunks = []
-    remaining = max_bytes
     for name, size in segment_sizes(folder).items():
         start = positions.get(name, 0)
-        if size <= start or remaining <= 0:
+        if size <= start or max_bytes <= 0 or max_lines <= 0:
             continue
         with (folder / name).open("rb") as file:
             file.seek(start)
-            uncounted = file.read(min(size - start, remaining))
-        lines = uncounted[: uncounted.rfind(b"\n") + 1]
+            uncounted = file.read(min(size - start, max_bytes))
+        *lines, rest = uncounted.split(b"\n", max_lines)
         if lines:
-            chunks.append(Chunk(name, lines, start))
-            remaining -= len(lines)
+            chunk = Chunk(name, uncounted[: len(uncounted) - len(rest)], start)
+            chunks.append(chunk)
+            max_bytes -= len(chunk.lines)
+            max_lines -= len(lines)
     return chunks
 
 
@@ -63,7 +64,7 @@ def delete_counted_segments(folder: Path, positions: Mapping[str, int]) -> list[
             except BlockingIOError:
                 continue  # a worker still writes to it
             file.seek(positions.get(name, 0))
-            if b"\n" not in file.read():  # the request of a partial last line got no response
+            if not file.readline().endswith(b"\n"):  # the request of a partial last line got no response
                 path.unlink()
                 deleted.append(name)
     return deleted
