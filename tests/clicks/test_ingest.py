@@ -16,14 +16,14 @@ from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import LATE, format_line, item_fields
 from waypost.clicks.journal.writer import Journal
-from waypost.db.database import Database
+from waypost.db.database import Database, Durability
 from waypost.db.schema import click_labels, click_times, events, segments, visitors
 from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
 from waypost.settings import Settings
 
 FAULT_POINTS = [
-    *("classified", "visitors", "times", "labels", "totals", "events", "positions", "committed", "removed"),
+    *("classified", "visitors", "times", "labels", "totals", "events", "positions", "committed", "flushed", "removed"),
 ]
 NOW_MS = 1_800_014_400_000  # 2027-01-15 12:00:00 UTC
 
@@ -94,7 +94,7 @@ def test_killed_ingester_loses_nothing(database: Database, settings: Settings, l
 import os, pathlib, sys
 from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.db.database import Database
+from waypost.db.database import Database, Durability
 from waypost.settings import Settings
 settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()
@@ -180,6 +180,45 @@ def test_clicks_lost_in_failover_are_counted_again(database: Database, settings:
     _run_out(Ingester(settings, database))
     assert _click_counts(database, link) == {(4, 1)}
     journal.close()
+
+
+def test_segment_whose_counts_were_lost_is_kept(database: Database, settings: Settings, link: int) -> None:
+    def forget(tx: Connection) -> None:  # as after a crash of the database server, which loses relaxed transactions
+        for table in (segments, events, click_times, click_labels, visitors):
+            tx.execute(delete(table))
+        tx.execute(update(links_table).values(clicks=0, uniqueclicks=0))
+
+    journal, ingester = Journal(settings.journal_dir), Ingester(settings, database)
+    journal.write(_click(link) * 3)
+    ingester.step()
+    journal.close()
+    database.write(forget)
+    with pytest.raises(Problem, match="lost the last counts"):
+        ingester.step()
+    _run_out(Ingester(settings, database))
+    assert _click_counts(database, link) == {(3, 1)}
+    assert list(settings.journal_dir.glob("*.log")) == []
+
+
+def test_segment_is_deleted_after_its_counts_are_on_disk(
+    database: Database, settings: Settings, link: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    write = Database.write
+
+    def recorded(self: Database, work: Callable[[Connection], object], *, durability: Durability = "full") -> object:
+        steps.append(durability)
+        return write(self, work, durability=durability)
+
+    journal = Journal(settings.journal_dir)
+    ingester = Ingester(settings, database, fault_point=steps.append)
+    journal.write(_click(link))
+    ingester.step()
+    journal.close()
+    steps.clear()
+    monkeypatch.setattr(Database, "write", recorded)
+    ingester.step()
+    assert steps == ["full", "flushed", "removed", "relaxed"]
 
 
 def test_second_ingester_waits_for_lock(database: Database, database_url: str, settings: Settings, link: int) -> None:

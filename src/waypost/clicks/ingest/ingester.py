@@ -1,6 +1,7 @@
 """Count journal lines: each whole line counts exactly once, even after a crash.
 
-A batch's counts and the new read positions are written in one transaction. A file lock allows one ingester per machine.
+A batch's counts and the new read positions are written in one transaction, which does not wait for the disk: lines are
+deleted after it was flushed, so after a power cut they are counted again. A file lock allows one ingester per machine.
 """
 
 import gc
@@ -136,24 +137,33 @@ class Ingester:
             self._meter.count("journal_torn", by=self._parser.malformed)
             self._parser.malformed = 0
             positions.update({chunk.segment: chunk.end for chunk in chunks})
-        deleted = reader.delete_counted_segments(self._folder, positions)
-        if deleted:
-            self._fault_point("removed")
-            # Delete positions after files: a position without a segment is harmless, a segment without its position
-            # would be counted twice.
-            self._database.write(
-                lambda tx: tx.execute(delete(segments).where(segments.c.name.in_(deleted))), durability="relaxed"
-            )
-            for name in deleted:
-                positions.pop(name, None)
+        self._delete_counted_segments(positions)
         return max(sum(len(chunk.lines) for chunk in chunks) / _BATCH_BYTES, visits / _BATCH_LINES)
+
+    def _delete_counted_segments(self, positions: dict[str, int]) -> None:
+        """Delete segments of which nothing is left to count, after their counts are on the database's disk."""
+        counted = reader.counted_segments(self._folder, positions)
+        if not counted:
+            return
+        self._database.write(lambda tx: _flush_positions(tx, {name: positions.get(name, 0) for name in counted}))
+        self._fault_point("flushed")
+        for name in counted:
+            (self._folder / name).unlink()
+        self._fault_point("removed")
+        # Delete positions after files: a position without a segment is harmless, a segment without its position would
+        # be counted twice.
+        self._database.write(
+            lambda tx: tx.execute(delete(segments).where(segments.c.name.in_(counted))), durability="relaxed"
+        )
+        for name in counted:
+            positions.pop(name, None)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
         parsed = chain.from_iterable(self._parser.visits(chunk.lines, self._visitor_hash) for chunk in chunks)
         visits = list(throttle.each(parsed))
         self._fault_point("classified")
         self._ensure_partitions({visit.second // DAY for visit in visits})
-        self._database.write(lambda tx: self._write_batch(tx, visits, chunks))
+        self._database.write(lambda tx: self._write_batch(tx, visits, chunks), durability="relaxed")
         return len(visits)
 
     def _ensure_partitions(self, days: set[int]) -> None:
@@ -249,6 +259,20 @@ def _advance_position(tx: Connection, chunk: Chunk) -> bool:
         index_elements=["name"], set_={"position": chunk.end}, where=segments.c.position == 0
     )
     return tx.execute(stmt.returning(segments.c.name)).first() is not None
+
+
+def _flush_positions(tx: Connection, expected: Mapping[str, int]) -> None:
+    """Write the positions of segments once more, in a transaction that the database flushes to disk with all before it.
+
+    Raises UNAVAILABLE if they differ, because the database server has lost the last transactions.
+    """
+    is_named = segments.c.name.in_(expected)
+    positions = dict.fromkeys(expected, 0) | {
+        row.name: row.position for row in tx.execute(select(segments).where(is_named))
+    }
+    if positions != expected:
+        raise Problem(Kind.UNAVAILABLE, "The database has lost the last counts. They are counted again.")
+    tx.execute(update(segments).where(is_named).values(position=segments.c.position))
 
 
 @contextmanager

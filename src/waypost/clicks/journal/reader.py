@@ -53,18 +53,16 @@ def read_chunks(folder: Path, positions: Mapping[str, int], *, max_bytes: int, m
     return chunks
 
 
-def delete_counted_segments(folder: Path, positions: Mapping[str, int]) -> list[str]:
-    """Delete segments that have no writer and no uncounted whole lines. Return their names."""
-    deleted = []
+def counted_segments(folder: Path, positions: Mapping[str, int]) -> list[str]:
+    """Return the names of segments that have no writer and no uncounted whole lines."""
+    counted = []
     for name in segment_sizes(folder):
-        path = folder / name
-        with path.open("rb") as file:
+        with (folder / name).open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue  # a worker still writes to it
             file.seek(positions.get(name, 0))
             if not file.readline().endswith(b"\n"):  # the request of a partial last line got no response
-                path.unlink()
-                deleted.append(name)
-    return deleted
+                counted.append(name)
+    return counted
