@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, bindparam, update
+from sqlalchemy import Connection, Table
 
 from waypost.clicks.ingest import throttle
 
@@ -34,11 +34,10 @@ def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
     """Add to columns of existing rows. Each item of `rows` is an id and the increment of each column."""
     if tx.dialect.name == "sqlite":
-        parameters = ("_item", *(f"_{name}" for name in columns))
-        sums = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
-        stmt = update(table).where(table.c.id == bindparam("_item")).values(sums)
+        assignments = ", ".join(f"{name} = {name} + ?" for name in columns)
+        sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"  # noqa: S608  # constant names
         for part in batches(rows, _SQLITE_ROWS):
-            tx.execute(stmt, [dict(zip(parameters, row, strict=False)) for row in part])
+            tx.exec_driver_sql(sql, [(*added, item) for item, *added in part])
         return
     names = ("id", *columns)
     assignments = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)

@@ -14,12 +14,15 @@ _PAUSE_SECONDS = 0.00005
 _CLOCK_MASK = 31  # read the clock once every 32 items
 is_enabled = True
 """Set by the ingester, which has a process of its own."""
+_paused_at = 0.0
 
 
 def pause() -> None:
-    """Pause once, after a piece of work that took about half a millisecond."""
-    if is_enabled:
+    """Pause if the last pause was more than half a millisecond ago."""
+    global _paused_at  # noqa: PLW0603  # one per process, as above
+    if is_enabled and time.perf_counter() - _paused_at > _STRETCH_SECONDS:
         time.sleep(_PAUSE_SECONDS)
+        _paused_at = time.perf_counter()
 
 
 def each(items: Iterable[T]) -> Iterator[T]:
@@ -28,9 +31,7 @@ def each(items: Iterable[T]) -> Iterator[T]:
 
 
 def _each(items: Iterable[T]) -> Iterator[T]:
-    started = time.perf_counter()
     for index, item in enumerate(items):
-        if not index & _CLOCK_MASK and time.perf_counter() - started > _STRETCH_SECONDS:
+        if not index & _CLOCK_MASK:
             pause()
-            started = time.perf_counter()
         yield item
