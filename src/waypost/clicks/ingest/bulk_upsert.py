@@ -32,12 +32,12 @@ def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
 
 
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
-    """Add to columns of existing rows. Each item of `rows` is an id and the increment of each column."""
+    """Add to columns of existing rows. Each item of `rows` is an id and the increment of each column; more are ignored."""
     if tx.dialect.name == "sqlite":
         assignments = ", ".join(f"{name} = {name} + ?" for name in columns)
         sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"  # noqa: S608  # constant names
         for part in batches(rows, _SQLITE_ROWS):
-            tx.exec_driver_sql(sql, [(*added, item) for item, *added in part])
+            tx.exec_driver_sql(sql, [(*row[1 : len(columns) + 1], row[0]) for row in part])
         return
     names = ("id", *columns)
     assignments = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)
