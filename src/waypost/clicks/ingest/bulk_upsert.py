@@ -32,7 +32,7 @@ def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
 
 
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
-    """Add to columns of existing rows. Each item of `rows` is an id and the increment of each column; more are ignored."""
+    """Add to columns of existing rows. An item of `rows` is an id, the increment of each column, and ignored values."""
     if tx.dialect.name == "sqlite":
         assignments = ", ".join(f"{name} = {name} + ?" for name in columns)
         sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"  # noqa: S608  # constant names
