@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from tests.support.clicks import click, click_counts, lose_counts, run_out
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX
 from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
@@ -71,6 +72,19 @@ def test_segment_is_deleted_after_its_counts_are_on_disk(
     monkeypatch.setattr(Database, "write", recorded)
     ingester.step()
     assert steps == ["full", "flushed", "removed", "relaxed"]
+
+
+@ON_SQLITE
+def test_segment_is_deleted_after_database_has_written(database: Database, settings: Settings, link: int) -> None:
+    (wal,) = settings.data_dir.glob("*.db-wal")
+    written: dict[str, bytes] = {}
+    journal = Journal(settings.journal_dir)
+    ingester = Ingester(settings, database, fault_point=lambda name: written.update({name: wal.read_bytes()}))
+    journal.write(click(link))
+    ingester.step()
+    journal.close()
+    ingester.step()
+    assert written["flushed"] != written["committed"]  # a transaction that changes nothing would not flush anything
 
 
 def test_counted_segments_are_deleted(database: Database, settings: Settings, link: int, tmp_path: Path) -> None:

@@ -70,22 +70,37 @@ def test_frequent_layout_is_read_by_its_expression(monkeypatch: pytest.MonkeyPat
         assert (fields[URL], fields[HOST], fields[AGENT], fields[COUNTRY]) == (b"/n%d" % number, *[b"keep-alive"] * 3)
 
 
-def test_expressions_are_bounded_and_last_used_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expression_is_kept_while_it_matches_most_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
     sniffer = RequestSniffer()
-    requests = [
-        _request(b"/a", [(b"Host", b" ", b"h", b""), (b"X-%d" % number, b" ", b"", b"")]) for number in range(6)
-    ]
-    for data in requests:
+    first, second = (
+        _request(b"/a", [(b"Host", b" ", b"h", b""), (name, b" ", b"x", b"")]) for name in (b"X-1", b"X-2")
+    )
+    for _ in range(10):
+        assert sniffer.read(first) == sniffer.read(first) == sniffer.read(second)
+    (expression,) = sniffer._expressions.values()
+    assert expression.match(first)
+    while sniffer._expressions.get(4) is expression:
+        assert sniffer.read(second) == sniffer.read(first)
+        assert sniffer.read(second) is not None
+    assert sniffer.read(second) is not None
+    (expression,) = sniffer._expressions.values()
+    assert expression.match(second)
+
+
+def test_requests_with_many_headers_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+    sniffer = RequestSniffer()
+    for count in (39, 40):
+        data = _request(b"/a", [(b"Host", b" ", b"h", b""), *((b"X-%d" % n, b" ", b"x", b"") for n in range(count))])
         assert sniffer.read(data) is not None
-    assert [bool(expression.match(requests[5])) for expression in sniffer._expressions] == [True, False, False, False]
-    assert sniffer.read(requests[3]) is not None
-    assert [bool(expression.match(requests[3])) for expression in sniffer._expressions] == [True, False, False, False]
+    assert len(sniffer._expressions) == 1
 
 
 @pytest.mark.parametrize("place", ["url", "value", "other value", "name"])
 def test_compiled_layout_accepts_same_bytes_as_parser(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+    monkeypatch.setattr(request_sniffer, "_START_LEAD", NEVER)
     sniffer = RequestSniffer()
     parts = {"url": b"", "value": b"", "other value": b"", "name": b""}
     for byte in [b"", *(bytes([number]) for number in range(256))]:

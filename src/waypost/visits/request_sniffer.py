@@ -1,13 +1,15 @@
 """Parse plain GET requests for the fast path, at a fraction of the cost of uvicorn's own parser callbacks.
 
-Clients of one kind send the same header names in the same order: the layout of their requests. A layout that occurs
-often becomes one regular expression, which accepts no request that the parser would reject.
+Clients of one kind send the same header names in the same order: the layout of their requests. A frequent layout
+becomes a regular expression, which accepts no request that the parser would reject. For each number of lines there is
+at most one, and only while it matches most requests, because an attempt that fails costs up to a third of the
+parser's time.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -38,8 +40,9 @@ _CAPTURED_VALUE = rb"([!-~\x80-\xff][\t -~\x80-\xff]*+)"  # does not start with 
 _EMPTY_GROUP = 1
 _MAX_LAYOUTS = 1000
 _MAX_CACHED_BYTES = 2048  # of the header names of a layout
-_MAX_EXPRESSIONS = 4
-_REQUESTS_TO_COMPILE = 1000  # of a layout; then its expression is compiled, which takes as long as many requests
+_MAX_COMPILED_HEADERS = 40
+_REQUESTS_TO_COMPILE = 1000  # parsed ones of a layout: compiling takes a millisecond
+_START_LEAD, _MAX_LEAD = 8, 64
 
 RequestFields = tuple[bytes, ...]
 """The values of the headers above and the URL, by their indexes; empty for headers that were not sent."""
@@ -58,11 +61,16 @@ def visit_request(
     )
 
 
-class _Expression(NamedTuple):
-    """Matches a whole request of one layout. `groups`: those of the fields, by their indexes."""
+@dataclass(slots=True)
+class _Expression:
+    """Matches a whole request of one layout. `groups`: those of the fields, by their indexes.
+
+    `lead`: how many more requests with this number of lines it matched than not, within bounds.
+    """
 
     match: Callable[[bytes], re.Match[bytes] | None]
     groups: tuple[int, ...]
+    lead: int
 
 
 def compile_layout(indexes: Mapping[bytes, int | None]) -> tuple[re.Pattern[bytes], tuple[int, ...]]:
@@ -95,15 +103,14 @@ class _Layout:
         self.pick: Callable[[dict[bytes, bytes]], RequestFields] = itemgetter(*names.values())
         self._indexes = indexes
         self._requests = 0
-        self._expression: _Expression | None = None
 
     def expression_if_frequent(self) -> _Expression | None:
-        """Count a request. Return the expression if there were many."""
+        """Count a parsed request. Return a new expression after every thousandth."""
         self._requests += 1
-        if self._requests == _REQUESTS_TO_COMPILE:
-            pattern, groups = compile_layout(self._indexes)
-            self._expression = _Expression(pattern.fullmatch, groups)
-        return self._expression
+        if self._requests % _REQUESTS_TO_COMPILE or len(self._indexes) > _MAX_COMPILED_HEADERS:
+            return None
+        pattern, groups = compile_layout(self._indexes)
+        return _Expression(pattern.fullmatch, groups, _START_LEAD)
 
 
 class RequestSniffer:
@@ -112,7 +119,7 @@ class RequestSniffer:
     def __init__(self, country_header: bytes = b"") -> None:
         self._indexes = {**_HEADERS, country_header: COUNTRY} if country_header else _HEADERS
         self._layouts: dict[tuple[bytes, ...], _Layout | None] = {}  # by header names as the client spells them
-        self._expressions: list[_Expression] = []  # of frequent layouts, the last used first
+        self._expressions: dict[int, _Expression] = {}  # by number of lines
         self._urls: list[bytes] = []
         self._values = {_NOT_SENT: b""}
         self.on_url = self._urls.append
@@ -123,25 +130,26 @@ class RequestSniffer:
         """Return the fields if the data is exactly one plain GET request, and not one for the API; else None."""
         if len(data) > MAX_HEADER_BYTES:
             return None  # may be too large
-        for expression in self._expressions:
+        lines = data.count(b"\n")
+        expression = self._expressions.get(lines)
+        if expression is not None:
             match = expression.match(data)
             if match is not None:
-                if expression is not self._expressions[0]:
-                    self._use(expression)
+                if expression.lead < _MAX_LEAD:
+                    expression.lead += 1
                 return match.group(*expression.groups)
         if not data.startswith(b"GET /") or data.startswith(b"GET /api/") or not data.endswith(b"\r\n\r\n"):
             return None
-        return self._parse(data)
+        if expression is not None:
+            expression.lead -= 1
+            if not expression.lead:  # most requests have other layouts
+                del self._expressions[lines]
+        return self._parse(data, lines)
 
-    def _use(self, expression: _Expression) -> None:
-        """Try this expression first for the next request."""
-        others = [other for other in self._expressions if other is not expression]
-        self._expressions = [expression, *others[: _MAX_EXPRESSIONS - 1]]
-
-    def _parse(self, data: bytes) -> RequestFields | None:
+    def _parse(self, data: bytes, lines: int) -> RequestFields | None:
         try:
             self._parser.feed_data(data)
-            fields = self._pick(data)
+            fields = self._pick(data, lines)
         except (HttpParserError, HttpParserUpgrade):
             fields = None
         if fields is None:
@@ -151,11 +159,10 @@ class RequestSniffer:
         self._values[_NOT_SENT] = b""
         return fields
 
-    def _pick(self, data: bytes) -> RequestFields | None:
+    def _pick(self, data: bytes, lines: int) -> RequestFields | None:
         urls, values = self._urls, self._values
         if len(urls) != 1 or not data.startswith(b" HTTP/1.1\r\n", len(b"GET ") + len(urls[0])):
             return None
-        lines = data.count(b"\n")
         if lines > MAX_HEADERS:
             return None  # may be too large
         is_repeated = lines != len(values) + 1  # a header was sent twice
@@ -171,9 +178,9 @@ class RequestSniffer:
         fields = layout.pick(values)
         if fields[CONNECTION] and fields[CONNECTION].lower() != b"keep-alive":
             return None
-        expression = None if is_repeated else layout.expression_if_frequent()
+        expression = None if is_repeated or lines in self._expressions else layout.expression_if_frequent()
         if expression is not None:
-            self._use(expression)
+            self._expressions[lines] = expression
         return fields[:CONNECTION]
 
     def _learn(self, names: tuple[bytes, ...]) -> _Layout | None:

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,3 +66,14 @@ def counted_segments(folder: Path, positions: Mapping[str, int]) -> list[str]:
             if not file.readline().endswith(b"\n"):  # the request of a partial last line got no response
                 counted.append(name)
     return counted
+
+
+def delete_segments(folder: Path, names: Iterable[str]) -> None:
+    """Delete segments. They do not come back after a power cut."""
+    for name in names:
+        (folder / name).unlink()
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
