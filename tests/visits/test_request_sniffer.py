@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.visits import request_sniffer
-from waypost.visits.request_sniffer import AGENT, COUNTRY, HOST, URL, RequestSniffer
+from waypost.visits.request_sniffer import AGENT, COUNTRY, HOST, URL, RequestFields, RequestSniffer
 
 NAMES = [
     *(b"Host", b"host", b"User-Agent", b"Referer", b"Accept-Language", b"Accept", b"Accept-Encoding", b"Range"),
@@ -28,6 +28,12 @@ BROWSER = [b"Host", b"User-Agent", b"Accept", b"Referer", b"Connection", b"CF-IP
 def _request(url: bytes, headers: list[tuple[bytes, bytes, bytes, bytes]]) -> bytes:
     lines = [b"%b:%b%b%b" % header for header in headers]
     return b"\r\n".join([b"GET %b HTTP/1.1" % url, *lines, b"", b""])
+
+
+def _read(sniffer: RequestSniffer, data: bytes) -> RequestFields | None:
+    """Return all fields."""
+    fields = sniffer.read(data)
+    return None if fields is None else sniffer.all_fields(data, fields)
 
 
 @st.composite
@@ -54,8 +60,9 @@ def test_compiled_layout_reads_like_parser(requests: list[bytes]) -> None:
     for data in requests:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
-            compiled = compiling.read(data)
-        assert compiled == parsing.read(data)
+            patch.setattr(request_sniffer, "_MIN_LEAD_OF_FAVORITE", 1)
+            compiled = _read(compiling, data)
+        assert compiled == _read(parsing, data)
     assert not parsing._expressions
 
 
@@ -77,15 +84,35 @@ def test_expression_is_kept_while_it_matches_most_requests(monkeypatch: pytest.M
         _request(b"/a", [(b"Host", b" ", b"h", b""), (name, b" ", b"x", b"")]) for name in (b"X-1", b"X-2")
     )
     for _ in range(10):
-        assert sniffer.read(first) == sniffer.read(first) == sniffer.read(second)
+        assert _read(sniffer, first) == _read(sniffer, first) == _read(sniffer, second)
     (expression,) = sniffer._expressions.values()
     assert expression.match(first)
     while sniffer._expressions.get(4) is expression:
-        assert sniffer.read(second) == sniffer.read(first)
+        assert _read(sniffer, second) == _read(sniffer, first)
         assert sniffer.read(second) is not None
     assert sniffer.read(second) is not None
     (expression,) = sniffer._expressions.values()
     assert expression.match(second)
+
+
+def test_favorite_expression_is_tried_first_while_it_matches_most_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", 1)
+    sniffer = RequestSniffer(b"cf-ipcountry")
+    common = _request(b"/a", [(name, b" ", b"keep-alive", b"") for name in [*BROWSER, b"Cookie"]])
+    rare = [_request(b"/b", [(name, b" ", b"keep-alive", b"") for name in BROWSER[:count]]) for count in (2, 3)]
+    expected = RequestSniffer(b"cf-ipcountry").read(common)
+    assert expected is not None
+    for _ in range(20):
+        assert None not in [sniffer.read(data) for data in (common, rare[0], common)]
+    monkeypatch.setattr(sniffer, "_expressions", {})
+    monkeypatch.setattr(sniffer, "_parse", None)
+    fields = sniffer.read(common)
+    assert fields == expected[: COUNTRY + 1], "from the favorite expression"
+    monkeypatch.undo()
+    assert sniffer.all_fields(common, fields) == expected
+    for _ in range(100):
+        assert all(sniffer.read(data) for data in rare)
+    assert sniffer._favorite is None or not sniffer._favorite.match(common)
 
 
 def test_requests_with_many_headers_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +135,7 @@ def test_compiled_layout_accepts_same_bytes_as_parser(monkeypatch: pytest.Monkey
         headers = [(b"Host", b" ", b"h", b""), (b"User-Agent", b" ", b"a%bz" % text["value"], b"")]
         headers.append((b"X%b" % text["name"], b" ", b"a%bz" % text["other value"], b""))
         data = _request(b"/a%bz" % text["url"], headers)
-        read = sniffer.read(data)
+        fields = _read(sniffer, data)
         monkeypatch.setattr(request_sniffer, "_REQUESTS_TO_COMPILE", NEVER)
-        assert (byte, read) == (byte, RequestSniffer().read(data))
+        assert (byte, fields) == (byte, _read(RequestSniffer(), data))
     assert len(sniffer._expressions) == 1

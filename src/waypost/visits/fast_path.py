@@ -10,15 +10,13 @@ All other requests are passed unchanged to uvicorn's own implementation. Respons
 implementation's, and the click is in the journal before the response is written.
 """
 
-import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from uvicorn.protocols.utils import get_remote_addr
 
-from waypost.clicks.journal.entry import format_line
+from waypost.clicks.journal.entry import join_fields
 from waypost.clicks.journal.writer import Journal
 from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol
@@ -27,20 +25,24 @@ from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
 from waypost.visits.fast_outcomes import JournalFields
-from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse
+from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse, Target
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
+    ACCEPT,
     AGENT,
+    COOKIE,
     COUNTRY,
+    ENCODING,
     FORWARDED,
     HOST,
     LANGUAGE,
+    RANGE,
     REFERRER,
     URL,
     RequestFields,
     RequestSniffer,
-    visit_request,
 )
+from waypost.visits.response_batch import ResponseBatch, Turn
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""
@@ -65,36 +67,10 @@ class WorkerState:
         default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="send")
     )
     """Threads that call sendfile (waypost.http.sendfile)."""
-    pending: list[tuple[asyncio.Transport, bytes, bytes, HotResponse]] = field(default_factory=list)
-    """Answered requests of this turn of the event loop: (transport, journal line, HSTS header, response)."""
-    server_state: Any = None
-    """uvicorn's, which all connections share."""
-    _default_headers: tuple[object, bytes] = (None, b"")
 
     def __post_init__(self) -> None:
         self.sniffer = RequestSniffer(self.country_header)
-
-    def flush(self) -> None:
-        """Write the clicks of this turn of the event loop in one call, then the responses."""
-        pending = [request for request in self.pending if not request[0].is_closing()]
-        self.pending.clear()
-        if not pending:
-            return
-        lines = [entry for _, entry, _, _ in pending if entry]
-        if lines:
-            self.journal.write(b"".join(lines))
-        self.server_state.total_requests += len(pending)
-        default_headers = self._headers_of_this_second()
-        for transport, _, hsts, response in pending:
-            parts = (response.status_line, default_headers, hsts, response.unique, response.shared_headers)
-            transport.write(b"".join(parts))
-
-    def _headers_of_this_second(self) -> bytes:
-        """Return uvicorn's default headers as bytes. uvicorn creates a new list every second."""
-        headers = self.server_state.default_headers
-        if self._default_headers[0] is not headers:
-            self._default_headers = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
-        return self._default_headers[1]
+        self.batch = ResponseBatch(self.journal)
 
 
 class _Request(NamedTuple):
@@ -113,7 +89,8 @@ class FastPathProtocol(LimitedProtocol):
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._worker_state: WorkerState = app_state[STATE_KEY]
-        self._worker_state.server_state = server_state
+        self._batch = self._worker_state.batch
+        self._batch.server_state = server_state
         self._address = b""
         self._is_proxied = False
         self._held: _Request | None = None  # waits for its record
@@ -136,13 +113,14 @@ class FastPathProtocol(LimitedProtocol):
             self._early_data += data
             self.flow.pause_reading()  # not earlier: it takes two system calls
             return
-        if self._is_free() and self._respond(data):
+        cycle = self.cycle  # the last request of the slow path
+        is_slow = self.is_in_message or self.is_draining or self.flow.write_paused
+        if not is_slow and (cycle is None or cycle.response_complete) and self._respond(data):
             self.is_new, self.was_used = False, True
             if self.timeout_keep_alive_task is not None:
                 self._unset_keepalive_if_required()
             return
-        if self._worker_state.pending:
-            self._worker_state.flush()  # keep the order of pipelined responses
+        self._batch.flush()  # keep the order of pipelined responses
         super().data_received(data)
 
     def eof_received(self) -> bool | None:  # type: ignore[override]  # asyncio takes a bool
@@ -158,18 +136,11 @@ class FastPathProtocol(LimitedProtocol):
         super()._start_asgi_task(cycle, adapter)
 
     def shutdown(self) -> None:
-        self._worker_state.flush()
+        self._batch.flush()
         if self._held is None:
             super().shutdown()
         else:
             self.is_draining = True  # the connection is closed after the response to the held request
-
-    def _is_free(self) -> bool:
-        """Return whether the connection has no unfinished request or response."""
-        if self._held is not None or self.is_in_message or self.is_draining or self.pipeline:
-            return False
-        is_answered = self.cycle is None or self.cycle.response_complete
-        return is_answered and not self.flow.write_paused and not self.transport.is_closing()
 
     def _respond(self, data: bytes) -> bool:
         """Answer or hold a request and return True; return False for those of the slow path."""
@@ -182,12 +153,13 @@ class FastPathProtocol(LimitedProtocol):
             return False
         key = host.key + fields[URL]
         hot = worker_state.cache.hot.get(key) or worker_state.cache.bodies.get(key)
-        now = time.time_ns() // 1_000_000
-        if hot is not None and hot.until_ms > now:
+        if hot is not None and hot.until_ms > (turn := self._batch.turn(self.loop)).now_ms:
+            hot.is_used = True
+            line = b""
             if hot.journal_target:
                 worker_state.hits += 1
-            hot.is_used = True
-            self._send(hot, fields, host.hsts, now)
+                line = self._journal_line(hot, fields, turn)
+            self._batch.add((self.transport, line, host.hsts, hot))
             return True
         return self._respond_from_record(data, fields, host)
 
@@ -196,8 +168,8 @@ class FastPathProtocol(LimitedProtocol):
         target = visits.target(host.name, fields[URL])
         if target is None:
             return False
-        address, country = self._client(fields)
-        visit = visit_request(fields, host.name, target.alias, address.decode(), country, target.query)
+        fields = self._worker_state.sniffer.all_fields(data, fields)
+        visit = self._visit(fields, host.name, target)
         version = self._worker_state.cache.version
         request = _Request(data, visit, fields, host.hsts, version)
         if target.is_rotator:
@@ -211,6 +183,17 @@ class FastPathProtocol(LimitedProtocol):
         self._held = request
         visits.loader.load((host.name, target.alias), self._resume)
         return True
+
+    def _visit(self, fields: RequestFields, host: str, target: Target) -> VisitRequest:
+        address, country = self._client(fields)
+        return VisitRequest(
+            *(host, target.alias, address.decode(), country, fields[AGENT], fields[REFERRER], fields[LANGUAGE]),
+            target.query,
+            accept=fields[ACCEPT],
+            accept_encoding=fields[ENCODING],
+            byte_range=fields[RANGE],
+            cookie=fields[COOKIE],
+        )
 
     def _hold_for_rotator(self, request: _Request) -> bool:
         rotators = self._worker_state.visits.rotators
@@ -241,16 +224,19 @@ class FastPathProtocol(LimitedProtocol):
             self._held = request
             response.take(self._resume_after_take)
         elif response is not None:
-            self._send_from_record(response, request)
+            self._send(response, request)
         return response is not None
 
-    def _send_from_record(self, response: HotResponse, request: _Request) -> None:
+    def _send(self, response: HotResponse, request: _Request) -> None:
+        """Send a response, and log its visit, at the end of this turn of the event loop."""
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
-        now = time.time_ns() // 1_000_000
-        rotation = b""
-        if isinstance(response, RotatedResponse):
-            rotation = self._journal_line(response.campaign, request.fields, now)
-        self._send(response, request.fields, request.hsts, now, rotation)
+        turn = self._batch.turn(self.loop)
+        lines = b""
+        if response.journal_target:
+            lines = self._journal_line(response, request.fields, turn)
+            if isinstance(response, RotatedResponse):
+                lines += b"\n" + self._journal_line(response.campaign, request.fields, turn)
+        self._batch.add((self.transport, lines, request.hsts, response))
 
     def _resume_after_take(self, response: HotResponse | None) -> None:
         """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
@@ -258,15 +244,15 @@ class FastPathProtocol(LimitedProtocol):
         assert held is not None
         if self.transport.is_closing():
             if response is not None and response.journal_target:
-                now = time.time_ns() // 1_000_000
-                self._worker_state.journal.write(self._journal_line(response, held.fields, now))
+                line = self._journal_line(response, held.fields, self._batch.turn(self.loop))
+                self._worker_state.journal.write(line + b"\n")
             return
         if response is None:
             super().data_received(held.data)
         else:
-            self._send_from_record(response, held)
+            self._send(response, held)
             if self.is_draining:
-                self._worker_state.flush()
+                self._batch.flush()
                 self.transport.close()
         self._read_early_data()
 
@@ -280,17 +266,8 @@ class FastPathProtocol(LimitedProtocol):
         address = resolve_client_ip(self._address.decode(), (fields[FORWARDED],), proxies)
         return address.encode(), fields[COUNTRY][:2]
 
-    def _journal_line(self, response: HotResponse | JournalFields, fields: RequestFields, now: int) -> bytes:
-        address, country = self._client(fields) if self._is_proxied else (self._address, b"")
+    def _journal_line(self, response: HotResponse | JournalFields, fields: RequestFields, turn: Turn) -> bytes:
+        """Return a line for the visit, without the line's end."""
+        client = self._client(fields) if self._is_proxied else (self._address, b"")
         headers = fields[AGENT], fields[REFERRER], fields[LANGUAGE]
-        return format_line(response.journal_target, now, response.flags, address, country, headers)
-
-    def _send(
-        self, response: HotResponse, fields: RequestFields, hsts: bytes, now: int, second_entry: bytes = b""
-    ) -> None:
-        """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
-        worker_state = self._worker_state
-        entry = self._journal_line(response, fields, now) + second_entry if response.journal_target else b""
-        if not worker_state.pending:
-            self.loop.call_soon(worker_state.flush)
-        worker_state.pending.append((self.transport, entry, hsts, response))
+        return join_fields(turn.now, response.journal_target, response.flags, client, headers)

@@ -14,11 +14,11 @@ from operator import itemgetter
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from waypost.http.connection import MAX_HEADER_BYTES, MAX_HEADERS
-from waypost.visits.request import VisitRequest
 
-HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, RANGE, COOKIE, FORWARDED, COUNTRY, URL = range(11)
-"""Indexes of the fields that RequestSniffer returns. URL: the path and query."""
-CONNECTION, _UNSUPPORTED = 11, 12
+HOST, URL, AGENT, REFERRER, LANGUAGE, FORWARDED, COUNTRY, ACCEPT, ENCODING, RANGE, COOKIE, CONNECTION = range(12)
+"""Indexes of the fields of a request. URL: the path and query."""
+_UNSUPPORTED = 12
+_FIRST = ACCEPT  # so many fields are all that a response from the cache needs
 # Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
 _HEADERS = {
     b"host": HOST,
@@ -35,41 +35,33 @@ _HEADERS = {
     **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNSUPPORTED),
 }
 _NOT_SENT, _URL_NAME = b"", b":"  # no header has these names
-_VALUE = rb"[\t -~\x80-\xff]*+"
-_CAPTURED_VALUE = rb"([!-~\x80-\xff][\t -~\x80-\xff]*+)"  # does not start with a blank, which the parser removes
+_VALUE = rb"[ -~\x80-\xff]*+"
+_CAPTURED_VALUE = rb"([!-~\x80-\xff][ -~\x80-\xff]*+)"  # does not start with a blank, which the parser removes
 _EMPTY_GROUP = 1
 _MAX_LAYOUTS = 1000
 _MAX_CACHED_BYTES = 2048  # of the header names of a layout
 _MAX_COMPILED_HEADERS = 40
 _REQUESTS_TO_COMPILE = 1000  # parsed ones of a layout: compiling takes a millisecond
 _START_LEAD, _MAX_LEAD = 8, 64
+_MIN_LEAD_OF_FAVORITE = 8
 
 RequestFields = tuple[bytes, ...]
-"""The values of the headers above and the URL, by their indexes; empty for headers that were not sent."""
+"""The fields of a request by their indexes, up to COUNTRY or all. A header that was not sent is empty.
 
-
-def visit_request(
-    fields: RequestFields, host: str, alias: str, client_ip: str, country_code: bytes, query: str
-) -> VisitRequest:
-    """Return the visit that a request with these fields is."""
-    return VisitRequest(
-        *(host, alias, client_ip, country_code, fields[AGENT], fields[REFERRER], fields[LANGUAGE], query),
-        accept=fields[ACCEPT],
-        accept_encoding=fields[ENCODING],
-        byte_range=fields[RANGE],
-        cookie=fields[COOKIE],
-    )
+A tab has become a blank, which means the same in a header, because the fields of a journal line are separated by tabs.
+"""
 
 
 @dataclass(slots=True)
 class _Expression:
-    """Matches a whole request of one layout. `groups`: those of the fields, by their indexes.
+    """Matches a whole request of one layout. `groups`: those of the fields, by their indexes; `first`: up to COUNTRY.
 
     `lead`: how many more requests with this number of lines it matched than not, within bounds.
     """
 
     match: Callable[[bytes], re.Match[bytes] | None]
     groups: tuple[int, ...]
+    first: tuple[int, ...]
     lead: int
 
 
@@ -110,7 +102,7 @@ class _Layout:
         if self._requests % _REQUESTS_TO_COMPILE or len(self._indexes) > _MAX_COMPILED_HEADERS:
             return None
         pattern, groups = compile_layout(self._indexes)
-        return _Expression(pattern.fullmatch, groups, _START_LEAD)
+        return _Expression(pattern.fullmatch, groups, groups[:_FIRST], _START_LEAD)
 
 
 class RequestSniffer:
@@ -120,6 +112,8 @@ class RequestSniffer:
         self._indexes = {**_HEADERS, country_header: COUNTRY} if country_header else _HEADERS
         self._layouts: dict[tuple[bytes, ...], _Layout | None] = {}  # by header names as the client spells them
         self._expressions: dict[int, _Expression] = {}  # by number of lines
+        self._favorite: _Expression | None = None
+        self._lead_of_favorite = 0  # how many more requests it matched than other expressions did, within bounds
         self._urls: list[bytes] = []
         self._values = {_NOT_SENT: b""}
         self.on_url = self._urls.append
@@ -127,7 +121,24 @@ class RequestSniffer:
         self._parser = HttpRequestParser(self)
 
     def read(self, data: bytes) -> RequestFields | None:
-        """Return the fields if the data is exactly one plain GET request, and not one for the API; else None."""
+        """Return the fields if the data is exactly one plain GET request, and not one for the API; else None.
+
+        Perhaps only those up to COUNTRY, because a response from the cache needs no more: see `all_fields`.
+        """
+        favorite = self._favorite
+        if favorite is not None and len(data) <= MAX_HEADER_BYTES and self._lead_of_favorite >= _MIN_LEAD_OF_FAVORITE:
+            match = favorite.match(data)  # counting the lines would take longer
+            if match is not None:
+                if self._lead_of_favorite < _MAX_LEAD:
+                    self._lead_of_favorite += 1
+                return match.group(*favorite.first)
+        return self._read_by_lines(data)
+
+    def all_fields(self, data: bytes, fields: RequestFields) -> RequestFields:
+        """Return all fields of a request that `read` has read."""
+        return fields if len(fields) == CONNECTION else self._read_by_lines(data) or fields
+
+    def _read_by_lines(self, data: bytes) -> RequestFields | None:
         if len(data) > MAX_HEADER_BYTES:
             return None  # may be too large
         lines = data.count(b"\n")
@@ -137,6 +148,7 @@ class RequestSniffer:
             if match is not None:
                 if expression.lead < _MAX_LEAD:
                     expression.lead += 1
+                self._vote(expression)
                 return match.group(*expression.groups)
         if not data.startswith(b"GET /") or data.startswith(b"GET /api/") or not data.endswith(b"\r\n\r\n"):
             return None
@@ -144,7 +156,17 @@ class RequestSniffer:
             expression.lead -= 1
             if not expression.lead:  # most requests have other layouts
                 del self._expressions[lines]
+        self._vote(None)
         return self._parse(data, lines)
+
+    def _vote(self, expression: _Expression | None) -> None:
+        """Find the expression that matches most requests (majority vote of Boyer and Moore)."""
+        if expression is not None and expression is self._favorite:
+            self._lead_of_favorite += 1
+        elif self._lead_of_favorite:
+            self._lead_of_favorite -= 1
+        else:
+            self._favorite = expression
 
     def _parse(self, data: bytes, lines: int) -> RequestFields | None:
         try:
@@ -178,6 +200,8 @@ class RequestSniffer:
         fields = layout.pick(values)
         if fields[CONNECTION] and fields[CONNECTION].lower() != b"keep-alive":
             return None
+        if b"\t" in data:
+            fields = tuple(value.replace(b"\t", b" ") for value in fields)
         expression = None if is_repeated or lines in self._expressions else layout.expression_if_frequent()
         if expression is not None:
             self._expressions[lines] = expression
