@@ -97,8 +97,8 @@ class _Job:
 
 def _run_jobs(jobs: "SimpleQueue[_Job | None]") -> None:
     """Work until the event loop's threads are not used any more."""
-    if sys.platform == "linux":  # has a niceness per thread, others per process
-        os.nice(_NICENESS)
+    if sys.platform == "linux" and os.nice(0) < _NICENESS:  # has a niceness per thread, others per process
+        os.nice(_NICENESS)  # an API worker has it already: lower still would delay redirects, see `run_last`
     while (job := jobs.get()) is not None:
         result, error = None, None
         try:

@@ -17,12 +17,12 @@ from operator import itemgetter
 from threading import Event
 
 import structlog
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, retention, throttle
+from waypost.clicks.ingest import partitions, read_positions, retention, throttle
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -54,6 +54,7 @@ _EVENTS_PER_INSERT = 5000
 _MAX_DELETED = 1000  # segments in one statement
 EVENTS_COMPLETE_SINCE = "visits kept since"
 """Name of the installation value with the second since which events are stored without a gap."""
+_SAVE_SECONDS = 1.0  # between two writes of the metrics: one takes as long as counting several visits
 _GRACE_SECONDS = 2 * 3600  # a day's salt and visitors are kept this long after midnight, for late journal lines
 
 
@@ -72,7 +73,7 @@ class Ingester:
         self._positions: dict[str, int] | None = None
         self._visitor_hashes: dict[int, hashlib.blake2b] = {}
         self._cleaned_at = 0
-        self._pinged_at = 0.0
+        self._pinged_at = self._saved_at = 0.0
         self._partitioned_days: set[int] = set()
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -92,7 +93,7 @@ class Ingester:
                     is_behind = self.step() >= 0.5
                     is_waiting = False
                     self.delete_expired()
-                    self._meter.save()
+                    self._save_metrics()
                 except (Problem, OSError) as problem:
                     if not is_waiting:
                         reason = error_reason(problem) or str(problem)
@@ -111,6 +112,11 @@ class Ingester:
         if not self._database.is_sqlite and time.monotonic() - self._pinged_at >= 1.0:
             self._pinged_at = time.monotonic()
             notifications.poll(self._database, lambda tx: tx.execute(select(1)).scalar_one())
+
+    def _save_metrics(self) -> None:
+        if time.monotonic() - self._saved_at >= _SAVE_SECONDS:
+            self._saved_at = time.monotonic()
+            self._meter.save()
 
     def _record_events_start(self) -> None:
         """Store since when events are kept, so that `clicks verify` knows which days are complete."""
@@ -147,7 +153,7 @@ class Ingester:
         counted = reader.counted_segments(self._folder, positions)[:_MAX_DELETED]
         if not counted:
             return
-        self._database.write(lambda tx: _flush_positions(tx, {name: positions.get(name, 0) for name in counted}))
+        self._database.write(lambda tx: read_positions.flush(tx, {name: positions.get(name, 0) for name in counted}))
         self._fault_point("flushed")
         reader.delete_segments(self._folder, counted)
         self._fault_point("removed")
@@ -199,7 +205,7 @@ class Ingester:
                 insert(tx, events, _event_columns(visits[part], aggregate.is_first[part]))
         self._fault_point("events")
         for chunk in chunks:
-            if not _advance_position(tx, chunk):
+            if not read_positions.advance(tx, chunk):
                 raise Problem(Kind.UNAVAILABLE, "These clicks are already counted. Nothing was counted twice.")
         self._fault_point("positions")
 
@@ -245,36 +251,6 @@ class Ingester:
         more_remains = self._database.write(work, durability="relaxed")
         if compaction.compact(self._database, events_days=self._events_days, now=now) or more_remains:
             self._cleaned_at = 0
-
-
-def _advance_position(tx: Connection, chunk: Chunk) -> bool:
-    """Move the position of a chunk's segment from the chunk's start to its end. Return False if it was elsewhere.
-
-    Within a segment the row must exist: a database server that has lost it has lost the segment's clicks too.
-    """
-    if chunk.start:
-        at_start = (segments.c.name == chunk.segment, segments.c.position == chunk.start)
-        return tx.execute(update(segments).where(*at_start).values(position=chunk.end)).rowcount == 1
-    row = upsert(tx, segments).values(name=chunk.segment, position=chunk.end)
-    stmt = row.on_conflict_do_update(
-        index_elements=["name"], set_={"position": chunk.end}, where=segments.c.position == 0
-    )
-    return tx.execute(stmt.returning(segments.c.name)).first() is not None
-
-
-def _flush_positions(tx: Connection, expected: Mapping[str, int]) -> None:
-    """Write the positions of segments once more, in a transaction that the database flushes to disk with all before it.
-
-    Raises UNAVAILABLE if they differ, because a failover or a power cut has taken the last transactions.
-    """
-    is_named = segments.c.name.in_(expected)
-    positions = dict.fromkeys(expected, 0) | {
-        row.name: row.position for row in tx.execute(select(segments).where(is_named))
-    }
-    if positions != expected:
-        raise Problem(Kind.UNAVAILABLE, "The database has lost the last counts. They are counted again.")
-    for change in (1, -1):  # SQLite writes and flushes nothing for an update that changes nothing
-        tx.execute(update(segments).where(is_named).values(position=segments.c.position + change))
 
 
 @contextmanager
