@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 
 import anyio
@@ -118,3 +120,21 @@ def test_event_loop_has_priority_over_requests() -> None:
     before = niceness()
     assert anyio.run(RequestThreads().run, niceness) == min(before + 10, 19)
     assert niceness() == before
+
+
+def test_requests_of_api_worker_have_its_priority() -> None:
+    script = """
+import os, threading, anyio
+from waypost.api.threads import RequestThreads
+from waypost.server import scheduling
+
+def niceness():
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+print(niceness())
+scheduling.run_last()
+print(niceness(), anyio.run(RequestThreads().run, niceness))
+"""
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    before, worker, request = map(int, printed.split())
+    assert worker == request == min(before + 10, 19)

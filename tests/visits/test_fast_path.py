@@ -128,6 +128,17 @@ def test_pipelined_requests_are_all_answered(client: ProtocolClient) -> None:
     assert len(client.new_journal_lines()) == 100
 
 
+def test_requests_behind_a_slow_one_are_answered_in_the_same_turn(client: ProtocolClient) -> None:
+    pipes = [client.connect() for _ in range(3)]
+    slow = b"HEAD /spring HTTP/1.1\r\n" + HOST + END
+    for pipe, data in zip(pipes, (GET + END, slow, GET + END), strict=True):
+        assert pipe.protocol is not None
+        pipe.protocol.data_received(data)
+    client.send(pipes[1], [])
+    assert pipes[0].receive() == pipes[2].receive() == REDIRECT
+    assert len(client.new_journal_lines()) == 3
+
+
 def test_pipelined_responses_keep_order(client: ProtocolClient) -> None:
     cold = b"GET /missing HTTP/1.1\r\n" + HOST + END
     pipe = client.connect()

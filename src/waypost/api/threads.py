@@ -4,8 +4,6 @@ Not anyio's: its queue, limiter and context for each call take a tenth of a smal
 """
 
 import asyncio
-import os
-import sys
 import threading
 import weakref
 from collections import deque
@@ -15,11 +13,12 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from waypost.server import scheduling
+
 T = TypeVar("T")
 _TURNS = 2
 _TURN_SECONDS = 0.05
 _MAX_THREADS = 40
-_NICENESS = 10  # the event loop, which answers redirects, has priority
 
 
 class RequestThreads:
@@ -97,8 +96,7 @@ class _Job:
 
 def _run_jobs(jobs: "SimpleQueue[_Job | None]") -> None:
     """Work until the event loop's threads are not used any more."""
-    if sys.platform == "linux" and os.nice(0) < _NICENESS:  # has a niceness per thread, others per process
-        os.nice(_NICENESS)  # an API worker has it already: lower still would delay redirects, see `run_last`
+    scheduling.run_after_event_loop()
     while (job := jobs.get()) is not None:
         result, error = None, None
         try:

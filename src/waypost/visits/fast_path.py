@@ -270,4 +270,4 @@ class FastPathProtocol(LimitedProtocol):
         """Return a line for the visit, without the line's end."""
         client = self._client(fields) if self._is_proxied else (self._address, b"")
         headers = fields[AGENT], fields[REFERRER], fields[LANGUAGE]
-        return join_fields(turn.now, response.journal_target, response.flags, client, headers)
+        return join_fields(turn.digits, response.journal_target, response.flags, client, headers)

@@ -9,10 +9,13 @@ from waypost.visits.cache import HotResponse
 
 
 class Turn(NamedTuple):
-    """When a turn of the event loop answered its first request, in milliseconds, and as digits."""
+    """When a turn of the event loop answered its first request, in milliseconds, and as digits.
+
+    The requests of a turn have the same time: a link that expires in the middle of one still redirects.
+    """
 
     now_ms: int
-    now: bytes
+    digits: bytes
 
 
 class ResponseBatch:
@@ -26,10 +29,13 @@ class ResponseBatch:
         self._requests: list[tuple[asyncio.Transport, bytes, bytes, HotResponse]] = []
         self._default_headers: tuple[object, bytes] = (None, b"")
         self.add = self._requests.append
-        """Adds (transport, journal lines, HSTS header, response). The last line has no end."""
+        """Adds (transport, journal lines, HSTS header, response). The last line has no end.
+
+        Call `turn` before: it makes the event loop send the batch.
+        """
 
     def turn(self, loop: asyncio.AbstractEventLoop) -> Turn:
-        """Return the time of this turn, at whose end the batch is sent."""
+        """Return the time of this turn. The first call in a turn schedules `flush` at its end."""
         return self._turn or self._begin(loop)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> Turn:

@@ -89,11 +89,11 @@ class Ingester:
                     if not is_recorded:
                         self._record_events_start()
                         is_recorded = True
+                    self._save_metrics()  # first, because the rest fails while the database is away
                     self._ping()
                     is_behind = self.step() >= 0.5
                     is_waiting = False
                     self.delete_expired()
-                    self._save_metrics()
                 except (Problem, OSError) as problem:
                     if not is_waiting:
                         reason = error_reason(problem) or str(problem)
@@ -104,7 +104,10 @@ class Ingester:
                 throttle.is_enabled = not is_behind
                 if not is_behind:  # few large batches cost less than many small ones
                     wait_for_wakeup(wake_fd)
-            self.step()
+            try:
+                self.step()
+            finally:
+                self._meter.save()
 
     def _ping(self) -> None:
         """Ping PostgreSQL once a second, so that an idle ingester notices a failover and never writes to a demoted
