@@ -18,6 +18,7 @@ from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
 from waypost.db.schema import click_times
 from waypost.errors import Kind, Problem
+from waypost.observability.metrics import exposition
 from waypost.settings import Settings
 
 FAULT_POINTS = [
@@ -188,3 +189,17 @@ def test_visits_are_counted_at_their_own_time(database: Database, settings: Sett
         (at, 1, 1, 1) for at in (0, NOW_MS // 1000, NOW_MS // 1000 + 86_400, 4_102_444_800)
     ]
     journal.close()
+
+
+def test_metrics_of_stopped_ingester_are_complete(database: Database, settings: Settings, link: int) -> None:
+    journal, stop = Journal(settings.journal_dir), threading.Event()
+
+    def stop_after_first_batch(fault_point: str) -> None:
+        if fault_point == "committed" and not stop.is_set():
+            journal.write(click(link))
+            stop.set()
+
+    journal.write(click(link) * 2)
+    Ingester(settings, database, fault_point=stop_after_first_batch).run(stop)
+    journal.close()
+    assert "\nwaypost_clicks_ingested_total 3.0\n" in exposition(settings.metrics_dir, {}).decode()
