@@ -24,7 +24,7 @@ from bench import paths, servers
 from bench.paths import Site
 from tests.support.system_packages import require_programs
 from tests.support.threads import join
-from waypost.server import scheduling
+from waypost import scheduling
 
 _PAUSE = 0.005  # seconds between two redirects
 _SCRIPT = """

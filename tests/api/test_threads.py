@@ -126,7 +126,7 @@ def test_requests_of_api_worker_have_its_priority() -> None:
     script = """
 import os, threading, anyio
 from waypost.api.threads import RequestThreads
-from waypost.server import scheduling
+from waypost import scheduling
 
 def niceness():
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from waypost.server import scheduling
+from waypost import scheduling
 
 T = TypeVar("T")
 _TURNS = 2

@@ -21,10 +21,9 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
-from waypost import module_loading
+from waypost import module_loading, scheduling
 from waypost.errors import Kind, Problem
 from waypost.http import connection_handoff
-from waypost.server import scheduling
 from waypost.server.api_server import ApiServer, WorkerConfig
 
 _READY_SECONDS = 60

@@ -35,7 +35,7 @@ class ResponseBatch:
         """
 
     def turn(self, loop: asyncio.AbstractEventLoop) -> Turn:
-        """Return the time of this turn. The first call in a turn schedules `flush` at its end."""
+        """Return the time of this turn. The first call in a turn schedules `flush`."""
         return self._turn or self._begin(loop)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> Turn:
