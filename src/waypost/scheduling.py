@@ -1,4 +1,4 @@
-"""Ask the kernel to run redirects before requests of the API, when both need the same processor."""
+"""Ask the kernel to run redirects before requests of the API and the ingester, when they need the same processor."""
 
 import ctypes
 import os

@@ -122,8 +122,9 @@ def test_event_loop_has_priority_over_requests() -> None:
     assert niceness() == before
 
 
-def test_requests_of_api_worker_have_its_priority() -> None:
-    script = """
+def _niceness_of_requests(prepare: str) -> tuple[int, int]:
+    """Return the niceness of an event loop and of its requests, in a new process that runs `prepare` first."""
+    script = f"""
 import os, threading, anyio
 from waypost.api.threads import RequestThreads
 from waypost import scheduling
@@ -131,10 +132,21 @@ from waypost import scheduling
 def niceness():
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
-print(niceness())
-scheduling.run_last()
+{prepare}
 print(niceness(), anyio.run(RequestThreads().run, niceness))
 """
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    before, worker, request = map(int, printed.split())
-    assert worker == request == min(before + 10, 19)
+    event_loop, request = map(int, printed.split())
+    return event_loop, request
+
+
+def test_event_loop_of_service_with_low_priority_has_priority_over_requests() -> None:
+    event_loop, request = _niceness_of_requests("os.nice(5)")
+    assert request == min(event_loop + 10, 19)
+    event_loop, request = _niceness_of_requests("os.nice(10)")
+    assert request == min(event_loop + 10, 19)
+
+
+def test_requests_of_api_worker_have_its_priority() -> None:
+    event_loop, request = _niceness_of_requests("scheduling.run_last()")
+    assert event_loop == request == min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)

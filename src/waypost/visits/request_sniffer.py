@@ -57,8 +57,8 @@ class _Expression:
     """Matches a whole request of one layout.
 
     `groups`: those of the fields, by their indexes. `hot_groups`: the first of them, up to COUNTRY.
-    `lead`: how many more requests with this number of lines it matched than not, within bounds, without those that it
-    matched as the favorite.
+    `lead`: how many more requests with this number of lines it matched than not, within bounds. Requests that it
+    matched as the favorite do not count.
     """
 
     match: Callable[[bytes], re.Match[bytes] | None]

@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from socket import socket
 from typing import Any, Self
 
+from waypost import scheduling
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
@@ -25,7 +26,6 @@ _SPAWN: ProcessFactory = multiprocessing.get_context("spawn").Process
 # A fork reuses the loaded modules. Outside Linux, system libraries do not survive a fork.
 _FORK: ProcessFactory = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _SPAWN
 _RESTART_DELAY_SECONDS = 1.0
-_NICENESS = 10  # redirects have priority over ingest
 
 
 class IngesterProcess:
@@ -79,7 +79,7 @@ class IngesterProcess:
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     logging.configure(settings)
-    os.nice(_NICENESS)
+    scheduling.run_last()
     stop = threading.Event()
 
     def handle_sigterm(*_: object) -> None:
