@@ -43,8 +43,9 @@ def _pick(page: Page, preview: FrameLocator, *, scripts: bool) -> None:
 _PICK = "(field, color) => { field.value = color; field.dispatchEvent(new Event('input', {bubbles: true})) }"
 
 
-def _color(page: Page, selector: str, property: str) -> str:
-    return str(page.locator(selector).first.evaluate(f"element => getComputedStyle(element).{property}"))
+def _expect_background(page: Page, selector: str, color: str) -> None:
+    """Wait for the color: the text of a page is readable before its style sheets are loaded."""
+    expect(page.locator(selector).first).to_have_css("background-color", _rgb(color))
 
 
 def _rgb(color: str) -> str:
@@ -67,7 +68,7 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("aside .brand")).to_have_text(_NAME)
         expect(page).to_have_title(f"Brand · {_NAME}")
-        assert _color(page, "form.editor button", "backgroundColor") == _rgb(accents(_YELLOW)[0].accent)
+        _expect_background(page, "form.editor button", accents(_YELLOW)[0].accent)
         preview = page.frame_locator(".preview-frames iframe:not(.loading)")
         expect(preview.locator(".brand")).to_have_text(_NAME)
         _pick(page, preview, scripts=scripts)
@@ -81,7 +82,7 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
                 page.goto(url)
                 expect(page).to_have_title(f"Password required · {name}")
-                assert _color(page, "button", "backgroundColor") == _rgb(mode.accent)
+                _expect_background(page, "button", mode.accent)
         expect(page.get_by_alt_text("Acme")).to_be_visible()
 
 
