@@ -5,40 +5,52 @@ import os
 import platform
 import struct
 import sys
+from contextlib import suppress
 
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 """Numbers of the system call: the C library of Debian 12 has no function for it."""
 _ATTRIBUTES = struct.Struct("=IIQiIQQQII")  # struct sched_attr of sched_setattr(2)
+_RESET_ON_FORK = 1  # SCHED_FLAG_RESET_ON_FORK: threads and processes that this thread starts have the usual slice
 _SLICE_NANOSECONDS = 100_000  # the shortest that Linux allows
-_NICENESS = 10
-_is_last = False
-"""Set by `run_last`."""
+_API_NICENESS = 19
+_INGESTER_NICENESS = 10
 
 
 def run_first() -> None:
-    """Give this process short time slices: since Linux 6.12, it then interrupts others as soon as it has work.
+    """Give this thread short time slices: since Linux 6.12, it then interrupts others as soon as it has work.
 
     Does nothing on other systems, and on kernels that do not support it.
     """
     number = _SCHED_SETATTR.get(platform.machine()) if platform.system() == "Linux" else None
     if number is not None:
         niceness = os.getpriority(os.PRIO_PROCESS, 0)
-        attributes = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, 0, niceness, 0, _SLICE_NANOSECONDS, 0, 0, 0, 0)
+        slices = (0, _SLICE_NANOSECONDS, 0, 0, 0, 0)
+        attributes = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, _RESET_ON_FORK, niceness, *slices)
         ctypes.CDLL(None).syscall(number, 0, attributes, 0)
 
 
-def run_last() -> None:
-    """Lower the priority of this process: about a tenth of a processor that others use completely."""
-    global _is_last  # noqa: PLW0603  # one per process
-    _is_last = True
-    os.nice(_NICENESS)
+def run_api_process() -> None:
+    """Lower the priority of this process, so that redirects of other processes come first.
 
-
-def run_after_event_loop() -> None:
-    """Lower the priority of this thread, so that redirects in the event loop come first. Only Linux can.
-
-    Does nothing after `run_last`: with an even lower priority, the kernel owes a waiting thread so much time that
-    redirects of other processes wait for it.
+    It gets 1.5 % of a processor that redirects use completely.
     """
-    if sys.platform == "linux" and not _is_last:
-        os.nice(_NICENESS)
+    _lower_priority(_API_NICENESS)
+
+
+def run_api_thread() -> None:
+    """Lower the priority of this thread, so that redirects in the event loop come first. Only Linux can."""
+    if sys.platform == "linux":
+        _lower_priority(_API_NICENESS)
+
+
+def run_ingester() -> None:
+    """Lower the priority of this process: a tenth of a processor that redirects use completely."""
+    _lower_priority(_INGESTER_NICENESS)
+
+
+def _lower_priority(niceness: int) -> None:
+    """Also ask Linux not to interrupt others when this thread has work again: it waits until they have no more."""
+    os.nice(niceness)
+    if sys.platform == "linux":
+        with suppress(OSError):  # a sandbox may refuse it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -1,9 +1,6 @@
 """Threads of API requests: two at a time, and slow requests do not delay others."""
 
 import gc
-import os
-import subprocess
-import sys
 import threading
 
 import anyio
@@ -111,42 +108,3 @@ def test_threads_end_with_their_event_loop() -> None:
     gc.collect()
     thread.join(timeout=30)
     assert not thread.is_alive()
-
-
-def test_event_loop_has_priority_over_requests() -> None:
-    def niceness() -> int:
-        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-
-    before = niceness()
-    assert anyio.run(RequestThreads().run, niceness) == min(before + 10, 19)
-    assert niceness() == before
-
-
-def _niceness_of_requests(prepare: str) -> tuple[int, int]:
-    """Return the niceness of an event loop and of its requests, in a new process that runs `prepare` first."""
-    script = f"""
-import os, threading, anyio
-from waypost.api.threads import RequestThreads
-from waypost import scheduling
-
-def niceness():
-    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-
-{prepare}
-print(niceness(), anyio.run(RequestThreads().run, niceness))
-"""
-    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    event_loop, request = map(int, printed.split())
-    return event_loop, request
-
-
-def test_event_loop_of_service_with_low_priority_has_priority_over_requests() -> None:
-    event_loop, request = _niceness_of_requests("os.nice(5)")
-    assert request == min(event_loop + 10, 19)
-    event_loop, request = _niceness_of_requests("os.nice(10)")
-    assert request == min(event_loop + 10, 19)
-
-
-def test_requests_of_api_worker_have_its_priority() -> None:
-    event_loop, request = _niceness_of_requests("scheduling.run_last()")
-    assert event_loop == request == min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)

@@ -96,7 +96,7 @@ class _Job:
 
 def _run_jobs(jobs: "SimpleQueue[_Job | None]") -> None:
     """Work until the event loop's threads are not used any more."""
-    scheduling.run_after_event_loop()
+    scheduling.run_api_thread()
     while (job := jobs.get()) is not None:
         result, error = None, None
         try:

@@ -99,8 +99,8 @@ class _Worker(Process):
 
     def target(self, sockets: list[socket.socket] | None = None) -> None:
         if self.config.is_api_worker:
-            scheduling.run_last()
-        elif self.config.api_channel is not None:
+            scheduling.run_api_process()
+        else:
             scheduling.run_first()
         super().target(sockets)
 

@@ -79,7 +79,7 @@ class IngesterProcess:
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     logging.configure(settings)
-    scheduling.run_last()
+    scheduling.run_ingester()
     stop = threading.Event()
 
     def handle_sigterm(*_: object) -> None:
