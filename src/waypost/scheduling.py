@@ -5,7 +5,9 @@ import os
 import platform
 import struct
 import sys
+import threading
 from contextlib import suppress
+from typing import Any
 
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 """Numbers of the system call: the C library of Debian 12 has no function for it."""
@@ -14,6 +16,7 @@ _RESET_ON_FORK = 1  # SCHED_FLAG_RESET_ON_FORK: threads and processes that this 
 _SLICE_NANOSECONDS = 100_000  # the shortest that Linux allows
 _API_NICENESS = 19
 _INGESTER_NICENESS = 10
+_this_thread = threading.local()
 
 
 def run_first() -> None:
@@ -41,6 +44,13 @@ def run_api_thread() -> None:
     """Lower the priority of this thread, so that redirects in the event loop come first. Only Linux can."""
     if sys.platform == "linux":
         _lower_priority(_API_NICENESS)
+        _this_thread.yields = True
+
+
+def yield_to_redirects(*_event: Any) -> None:
+    """In a thread of the API: let redirects continue that wait for this processor. Linux may not notice them for 4 ms."""
+    if getattr(_this_thread, "yields", False):
+        os.sched_yield()
 
 
 def run_ingester() -> None:

@@ -5,10 +5,17 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 import pytest
+from sqlalchemy import literal, select
+
+from waypost.api.threads import RequestThreads
+from waypost.db.database import Database
 
 _SCRIPT = """
 import json, os, threading, anyio
@@ -44,7 +51,9 @@ def _threads(prepare: str) -> list[Thread]:
     """Return the event loop, a thread of the API and another one, in a new process that runs `prepare` first."""
     command = [sys.executable, "-c", _SCRIPT.format(prepare=prepare)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [Thread(niceness, policy, int(_SLICE.findall(text)[0])) for niceness, policy, text in json.loads(printed)]
+    return [
+        Thread(niceness, policy, int(_SLICE.findall(details)[0])) for niceness, policy, details in json.loads(printed)
+    ]
 
 
 def test_event_loop_of_worker_comes_before_its_requests() -> None:
@@ -69,3 +78,20 @@ def test_api_worker_and_its_requests_have_the_same_priority() -> None:
 
 def test_ingester_comes_before_requests_of_the_api() -> None:
     assert _threads("scheduling.run_ingester()")[0][:2] == (10, os.SCHED_BATCH)
+
+
+def test_only_threads_of_the_api_let_redirects_continue_before_a_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yields: list[int] = []
+    monkeypatch.setattr(os, "sched_yield", lambda: yields.append(threading.get_native_id()))
+    with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
+
+        def read_twice() -> int:
+            for _ in range(2):
+                database.read(lambda tx: tx.scalar(select(literal(1))))
+            return threading.get_native_id()
+
+        read_twice()
+        thread = anyio.run(RequestThreads().run, read_twice)
+    assert yields == [thread, thread]

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from waypost import scheduling
 from waypost.db.parameters import check_parameters, dump_json
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
     engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)
     check_parameters(engine)
+    event.listen(engine, "before_cursor_execute", scheduling.yield_to_redirects)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
