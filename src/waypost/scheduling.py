@@ -48,7 +48,7 @@ def run_api_thread() -> None:
 
 
 def yield_to_redirects(*_event: Any) -> None:
-    """In a thread of the API: let redirects continue that wait for this processor. Linux may not notice them for 4 ms."""
+    """In a thread of the API: let redirects that wait for this processor continue. Linux might run them 4 ms later."""
     if getattr(_this_thread, "yields", False):
         os.sched_yield()
 
