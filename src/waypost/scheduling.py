@@ -12,10 +12,11 @@ from typing import Any
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 """Numbers of the system call: the C library of Debian 12 has no function for it."""
 _ATTRIBUTES = struct.Struct("=IIQiIQQQII")  # struct sched_attr of sched_setattr(2)
-_RESET_ON_FORK = 1  # SCHED_FLAG_RESET_ON_FORK: threads and processes that this thread starts have the usual slice
+_RESET_ON_FORK = 1
+"""SCHED_FLAG_RESET_ON_FORK: what the thread starts has the usual slice, and no negative niceness."""
 _SLICE_NANOSECONDS = 100_000  # the shortest that Linux allows
-_API_NICENESS = 19
-_INGESTER_NICENESS = 10
+_BACKGROUND_NICENESS = 10
+_LAST_NICENESS = 19
 _this_thread = threading.local()
 
 
@@ -32,35 +33,33 @@ def run_first() -> None:
         ctypes.CDLL(None).syscall(number, 0, attributes, 0)
 
 
-def run_api_process() -> None:
-    """Lower the priority of this process, so that redirects of other processes come first.
+def run_in_background() -> None:
+    """Lower the priority of this process: to about a tenth of a processor that redirects use completely."""
+    _lower_priority(_BACKGROUND_NICENESS)
 
-    It gets 1.5 % of a processor that redirects use completely.
-    """
-    _lower_priority(_API_NICENESS)
+
+def run_last() -> None:
+    """Lower the priority of this process more: to about 1.5 % of a processor that redirects use completely."""
+    _lower_priority(_LAST_NICENESS)
 
 
 def run_api_thread() -> None:
     """Lower the priority of this thread, so that redirects in the event loop come first. Only Linux can."""
     if sys.platform == "linux":
-        _lower_priority(_API_NICENESS)
+        _lower_priority(_LAST_NICENESS)
         _this_thread.yields = True
 
 
 def yield_to_redirects(*_event: Any) -> None:
-    """In a thread of the API: let redirects that wait for this processor continue. Linux might run them 4 ms later."""
+    """In a thread of the API: let redirects that wait for this processor continue. Linux might run them later."""
     if getattr(_this_thread, "yields", False):
         os.sched_yield()
 
 
-def run_ingester() -> None:
-    """Lower the priority of this process: a tenth of a processor that redirects use completely."""
-    _lower_priority(_INGESTER_NICENESS)
-
-
 def _lower_priority(niceness: int) -> None:
-    """Also ask Linux not to interrupt others when this thread has work again: it waits until they have no more."""
-    os.nice(niceness)
+    """Also ask Linux not to interrupt other threads at once when this one has work again."""
+    with suppress(OSError):  # a sandbox may refuse it
+        os.nice(niceness)
     if sys.platform == "linux":
-        with suppress(OSError):  # a sandbox may refuse it
+        with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -1,14 +1,16 @@
 """API workers: they receive connections whose first request is for the API or the dashboard, and keep them."""
 
 import json
+import os
 import select
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -97,6 +99,26 @@ def _until_closed(connection: socket.socket) -> bytes:
     while part := connection.recv(65536):
         parts.append(part)
     return b"".join(parts)
+
+
+def _priorities(processes: Iterable[int]) -> set[tuple[int, int]]:
+    """Return the niceness and the scheduling policy of each process."""
+    return {(os.getpriority(os.PRIO_PROCESS, process), os.sched_getscheduler(process)) for process in processes}
+
+
+def test_redirects_come_before_the_ingester_and_the_api(server: Server) -> None:
+    workers, ingesters = ({process.pid for process in kind} for kind in processes(server))
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    assert _priorities(workers - _api_workers(server)) == {(usual, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK)}
+    assert _priorities(ingesters) == {(min(usual + 10, 19), os.SCHED_BATCH)}
+    until(lambda: _priorities(_api_workers(server)) == {(19, os.SCHED_BATCH)})
+
+
+def test_redirects_come_first_without_api_workers(database_url: str, tmp_path: Path) -> None:
+    with serving(tmp_path, database_url=database_url) as server:
+        until(lambda: len(processes(server)[0]) == 1)
+        (worker,) = processes(server)[0]
+        assert os.sched_getscheduler(worker.pid) == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/api/urls", "api"), ("/dashboard", "api"), ("/a-link", "other")])

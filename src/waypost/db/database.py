@@ -26,6 +26,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from waypost import scheduling
 from waypost.db import postgres, sqlite_pool
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections
@@ -103,6 +104,7 @@ class Database:
         `timeout`: seconds to wait for each response from PostgreSQL, more while the server is slow. Without it, the
         server's own limits apply. `work` runs again if the connection was lost with its first statement.
         """
+        scheduling.yield_to_redirects()
         if self._sqlite_readers is None:
             return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
         return self._run_on_sqlite(self._sqlite_readers, work, begin="" if autocommit else "BEGIN")
@@ -141,6 +143,7 @@ class Database:
         """
         engine = (self._autocommit if autocommit else self._writers)[durability]
         connections = self._sqlite_writers.get(durability) if autocommit else None
+        scheduling.yield_to_redirects()  # only before the lock: redirects with a click limit wait for it
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
                 with self._write_lock:
@@ -291,8 +294,5 @@ def error_reason(error: BaseException) -> str:
 
 
 def upsert(tx: Connection, table: Table) -> Any:
-    """An INSERT with ON CONFLICT in the dialect of the database behind `tx`.
-
-    Typed loosely because the two dialects share their methods but no type.
-    """
+    """An INSERT with ON CONFLICT in the dialect of the database behind `tx`. The two dialects share no type."""
     return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)

@@ -28,7 +28,6 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
     engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)
     check_parameters(engine)
-    event.listen(engine, "before_cursor_execute", scheduling.yield_to_redirects)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
@@ -37,7 +36,9 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
             connection.execute(f"PRAGMA {pragma}")
         connection.create_function("casefold", 1, _casefold, deterministic=True)
 
-    if begin:
+    if not begin:
+        event.listen(engine, "before_cursor_execute", scheduling.yield_to_redirects)
+    else:
         event.listen(engine, "begin", partial(_begin, begin))
     return engine
 

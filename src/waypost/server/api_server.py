@@ -8,6 +8,7 @@ from typing import Any
 
 import uvicorn
 
+from waypost import scheduling
 from waypost.http import connection_handoff
 from waypost.http.connection_handoff import Handoff, HandoffChannel
 
@@ -33,6 +34,7 @@ class ApiServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
+        scheduling.run_last()  # only now: while redirects use the processor, it would take minutes to start
         asyncio.get_running_loop().add_reader(self._channel.receiver, self._receive)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -99,7 +99,7 @@ class _Worker(Process):
 
     def target(self, sockets: list[socket.socket] | None = None) -> None:
         if self.config.is_api_worker:
-            scheduling.run_api_process()
+            scheduling.run_in_background()
         else:
             scheduling.run_first()
         super().target(sockets)

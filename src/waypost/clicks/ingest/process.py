@@ -79,7 +79,7 @@ class IngesterProcess:
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     logging.configure(settings)
-    scheduling.run_ingester()
+    scheduling.run_in_background()
     stop = threading.Event()
 
     def handle_sigterm(*_: object) -> None:

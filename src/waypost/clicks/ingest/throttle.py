@@ -1,7 +1,8 @@
 """Pauses between short stretches of ingest work, so that redirects on the same CPU core do not wait for it.
 
-There is a pause of 50 µs after about each 0.5 ms of work, while `is_enabled`. A low priority is not enough: the
-scheduler lets a running process finish a time slice of several milliseconds.
+There is a pause of 50 µs after about each 0.5 ms of work, while `is_enabled`. A low priority is not enough: before
+Linux 6.12, a running process finishes a time slice of several milliseconds, and later versions do not interrupt it for
+a redirect if the event loop has just used more than its share.
 """
 
 import time
