@@ -57,7 +57,7 @@ def yield_to_redirects(*_event: Any) -> None:
 
 
 def _lower_priority(niceness: int) -> None:
-    """Also ask Linux not to interrupt other threads at once when this one has work again."""
+    """Raise the niceness. Linux also waits for a break of other threads, instead of interrupting them for this one."""
     with suppress(OSError):  # a sandbox may refuse it
         os.nice(niceness)
     if sys.platform == "linux":

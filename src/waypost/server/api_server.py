@@ -34,7 +34,7 @@ class ApiServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
-        scheduling.run_last()  # only now: while redirects use the processor, it would take minutes to start
+        scheduling.run_last()  # not earlier: on a busy processor, a start with this priority would take minutes
         asyncio.get_running_loop().add_reader(self._channel.receiver, self._receive)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
