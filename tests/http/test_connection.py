@@ -125,6 +125,19 @@ def test_connections_of_one_network_are_limited(tmp_path: Path) -> None:
             assert _is_answered(other)
 
 
+def test_new_connection_is_answered_while_half_requests_use_all_descriptors(tmp_path: Path) -> None:
+    limit = ("prlimit", "--nofile=512:512")
+    with serving(tmp_path, command_prefix=limit) as server, ExitStack() as stack:
+        address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+        for number in range(600):
+            source = (f"127.0.1.{1 + number % 6}", 0)  # so many networks that none reaches its own limit
+            half = stack.enter_context(socket.create_connection(address, source_address=source))
+            half.sendall(START)
+        for number in range(20):
+            with socket.create_connection(address, source_address=(f"127.0.2.{number + 1}", 0)) as other:
+                assert _is_answered(other)
+
+
 def _is_answered(connection: socket.socket) -> bool:
     """Return whether a request on the connection gets a response."""
     try:

@@ -32,7 +32,7 @@ def _assigned(function: Callable[..., Any]) -> set[str]:
         (
             httptools_impl.HttpToolsProtocol,
             "connection_made connection_lost data_received on_message_begin on_url on_header on_headers_complete "
-            "on_message_complete send_400_response shutdown _start_asgi_task _unset_keepalive_if_required",
+            "on_message_complete on_response_complete shutdown _start_asgi_task _unset_keepalive_if_required",
             CONNECTION,
         ),
         (multiprocess, "SIGNALS Multiprocess Process", WORKERS),

@@ -63,3 +63,22 @@ def test_failure_in_the_event_loop_is_raised_by_its_request() -> None:
             await batches.run(1)
 
     asyncio.run(main())
+
+
+def _fail(_value: object) -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_fault_of_one_request_leaves_the_others_their_values(in_thread: bool) -> None:  # noqa: FBT001  # a case
+    async def main() -> list[int]:
+        batches = Batcher[int, int](list, thread_name="test", is_quick=not in_thread)
+        values: list[int] = []
+        batches.submit(1, _fail)
+        others = [batches.run(key) for key in (2, 3)]
+        values += await asyncio.wait_for(asyncio.gather(*others), 20)
+        values.append(await asyncio.wait_for(batches.run(4), 20))
+        batches.close()
+        return values
+
+    assert asyncio.run(main()) == [2, 3, 4]

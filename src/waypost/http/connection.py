@@ -7,15 +7,15 @@ uvicorn has no such limits. A reverse proxy has them, but the service can also r
 
 import asyncio
 import re
-import resource
-from collections import Counter
 from typing import Any
 
+from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from waypost.http import connection_handoff
+from waypost.http import connection_handoff, connection_limits, framing
 from waypost.http.client_ip import network_of
 from waypost.http.connection_handoff import HandoffChannel
+from waypost.http.framing import Refused
 from waypost.http.security_headers import ISOLATION
 
 MAX_HEADER_BYTES = 64 * 1024
@@ -23,22 +23,14 @@ MAX_HEADERS = 200
 HEADER_SECONDS = 10
 """Seconds from the first byte of a request to the end of its headers, rounded up to the keep-alive timeout."""
 _MAX_PIPELINED = 100  # requests behind one that is being answered
-_MIN_CONNECTIONS = 64
 _PROXY_KEEP_ALIVE_SECONDS = 75  # longer than common proxies, which answer 502 if an idle connection ends as they use it
 _FIRST_REQUEST_SECONDS = 5  # during which a stopping worker waits for the first request of a connection
 _GRACE_SECONDS = 0.1  # during which requests are still read on idle connections, before they are closed
 _FOR_API_WORKERS = re.compile(rb"[A-Z]{3,7} /(api|dashboard|mcp|stats)[/? ]")
-HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
-_connections: Counter[str] = Counter()  # open connections of this process, by network
 
 
-def max_connections() -> int:
-    """Return how many connections one network may have to a process: a quarter of its file descriptors."""
-    return max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4, _MIN_CONNECTIONS)
-
-
-class _Refused(Exception):
-    """Ends the parsing of a request."""
+def _too_large() -> Refused:
+    return Refused(431, "The headers are too large.")
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -56,8 +48,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self._headers_started = 0.0
         self._unparsed_bytes = 0
         self._header_bytes = 0
-        self._is_too_large = False
-        self._is_host_invalid = False
+        self._head_without_upgrade = b""
+        """The head of a request that offers another protocol, between its headers and its second parsing."""
+        self._running: Any = None
+        """The cycle of request and response that runs. `cycle` is the newest, which may wait for it in the pipeline."""
+        self._refusal: Refused | None = None
+        """Ends the connection after the responses to the requests before it. No more data is read."""
         self._idle_timer: asyncio.TimerHandle | None = None
         self._network = ""
         self._api_channel: HandoffChannel | None = getattr(config, "api_channel", None)
@@ -70,34 +66,76 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._headers_started = self.loop.time()
         self._network = network_of(self.client[0]) if self.client else ""
-        _connections[self._network] += 1
+        is_allowed = connection_limits.open_connection(self._network) or self.is_from_proxy()
         if self.is_from_proxy():
             self.timeout_keep_alive = _PROXY_KEEP_ALIVE_SECONDS
         self._restart_idle_timer()
-        if _connections[self._network] > max_connections() and not self.is_from_proxy():
+        if not is_allowed or not self._has_descriptor():
             transport.abort()
         elif self.first_data:
             self._api_channel = None
             self.data_received(self.first_data)
 
+    def _has_descriptor(self) -> bool:
+        """Close the connections that have waited longest for a request if file descriptors are scarce.
+
+        Return False if all others are in use.
+        """
+        if len(self.connections) <= connection_limits.max_of_process():
+            return True
+        waiting = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self]
+        longest = connection_limits.longest_waiting((other.waiting_since(), other) for other in waiting)
+        for other in longest:
+            other.transport.abort()
+        return bool(longest)
+
+    def waiting_since(self) -> tuple[bool, float] | None:
+        """Return the order in which connections are closed when descriptors are scarce; None while one is in use.
+
+        Those that wait for the end of their headers come before those that had a request.
+        """
+        if self.is_busy() or self.transport.is_closing() or (self.is_in_message and not self._is_in_headers):
+            return None
+        return not (self.is_new or self._is_in_headers), self._headers_started
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        _connections[self._network] -= 1
-        if not _connections[self._network]:
-            del _connections[self._network]
+        connection_limits.close_connection(self._network)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._api_channel is not None and self._hand_over(self._api_channel, data):
+        if self._refusal is not None or (self._api_channel is not None and self._hand_over(self._api_channel, data)):
             return
         was_in_headers = self._is_in_headers
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
         if was_in_headers and self._is_in_headers and not self.transport.is_closing():
             self._unparsed_bytes += len(data)
             if self._unparsed_bytes > MAX_HEADER_BYTES:
-                self.refuse(431, "The headers are too large.")
+                self.refuse(_too_large())
+
+    def _parse(self, data: bytes) -> None:
+        """Parse data. A request that offers another protocol is parsed again, as HTTP/1.1 (decision 77)."""
+        try:
+            while data:
+                data = self._parse_until_upgrade(data)
+        except HttpParserError as error:
+            refused = error.__context__
+            self.refuse(refused if isinstance(refused, Refused) else Refused(400, "Invalid HTTP request received."))
+
+    def _parse_until_upgrade(self, data: bytes) -> bytes:
+        """Parse data up to the body of a request that offers another protocol; return what must be parsed again."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as pause:
+            rest = self._head_without_upgrade + data[pause.args[0] :]
+            self._head_without_upgrade = b""
+            self.parser = framing.new_parser(self)
+            return rest
+        return b""
 
     def _hand_over(self, channel: HandoffChannel, data: bytes) -> bool:
         """Hand the connection over to an API worker if its first request is for one. Return whether it has left."""
@@ -125,17 +163,16 @@ class LimitedProtocol(HttpToolsProtocol):
     def _add_header_bytes(self, count: int) -> None:
         self._header_bytes += count
         if self._header_bytes > MAX_HEADER_BYTES or len(self.headers) >= MAX_HEADERS:
-            self._is_too_large = True
-            raise _Refused
+            raise _too_large()
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= _MAX_PIPELINED:
-            raise _Refused
-        hosts = [value for name, value in self.headers if name == b"host"]
-        is_optional = self.parser.get_http_version() == "1.0"
-        if len(hosts) > 1 or not (hosts or is_optional) or not all(map(HOST_HEADER.match, hosts)):
-            self._is_host_invalid = True
-            raise _Refused
+            raise Refused(400, f"More than {_MAX_PIPELINED} requests wait for a response.")
+        framing.require_understood(self.parser.get_http_version(), self.headers)
+        if self.parser.should_upgrade():
+            self._head_without_upgrade = framing.without_upgrade(self.parser, self.url, self.headers)
+            return
+        self.url = framing.origin_form(self.url, self.headers)
         self._is_in_headers = False
         self.is_new = False
         self.was_used = True
@@ -144,34 +181,47 @@ class LimitedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        self.is_in_message = False
-        super().on_message_complete()
+        if not self._head_without_upgrade:
+            self.is_in_message = False
+            super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """Begin with the next pipelined request. Read no more while others wait behind it, which uvicorn would."""
         super().on_response_complete()
         if self.pipeline:
             self.flow.pause_reading()
+        elif self._refusal is not None and not self.is_busy() and not self.transport.is_closing():
+            self._send_refusal(self._refusal)
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse a request that the parser rejected."""
-        if self._is_too_large:
-            self.refuse(431, "The headers are too large.")
-        elif self._is_host_invalid:
-            self.refuse(400, "The request needs exactly one Host header, with a host name and perhaps a port.")
-        else:
-            self.refuse(400, msg)
+    def refuse(self, refusal: Refused) -> None:
+        """Refuse the request that is received: send an error after the responses before it, and close the connection.
 
-    def refuse(self, status: int, message: str) -> None:
-        """Send an error and close the connection. Abort it in the middle of a response."""
-        if self.is_busy() and self.cycle.response_started:
-            self.transport.abort()
-            return
-        lines = [STATUS_LINE[status]]
+        The connection is aborted if its response has begun.
+        """
+        self._refusal = refusal
+        if self.is_in_message and not self._is_in_headers:  # the body of a request is invalid
+            if self.pipeline:
+                self.pipeline.popleft()
+                self.cycle = self.pipeline[0][0] if self.pipeline else self._running
+            elif self.cycle.response_started:
+                self.transport.abort()
+                return
+            else:
+                self._send_refusal(refusal)
+                return
+        if not self.is_busy():
+            self._send_refusal(refusal)
+
+    def _send_refusal(self, refusal: Refused) -> None:
+        lines = [STATUS_LINE[refusal.status]]
         lines += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         lines += [b"%b: %b\r\n" % (name.lower().encode(), value.encode()) for name, value in ISOLATION.items()]
-        lines.append(b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n" % len(message))
-        lines.append(b"connection: close\r\n\r\n" + message.encode())
+        lines.append(b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n" % len(refusal.message))
+        lines.append(b"connection: close\r\n\r\n" + refusal.message.encode())
         self.transport.write(b"".join(lines))
         self.transport.close()
 
@@ -210,7 +260,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self._has_timed_out():
             self._restart_idle_timer()
         elif self._is_in_headers:
-            self.refuse(408, "The headers did not arrive in time.")
+            self.refuse(Refused(408, "The headers did not arrive in time."))
         else:
             self.transport.close()
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection
 
 from waypost.db.change_log import Name
@@ -12,12 +13,13 @@ from waypost.db.database import Database
 from waypost.settings import Settings
 from waypost.urls import blocklist
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.batcher import Batcher
+from waypost.visits.batcher import Batcher, deliver
 from waypost.visits.blocked_urls import without_blocked
 from waypost.visits.cache import Cache
 from waypost.visits.domain_view import find_domain
 from waypost.visits.lookup import NAMED_RECORDS, BioView, QrView, Resolved, plain_links, resolve
 
+_log = structlog.get_logger("visits")
 _MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
 _Key = tuple[int, Name]
 Outcome = Resolved | BaseException | None
@@ -63,7 +65,7 @@ class AliasLoader:
 
     def _deliver(self, key: _Key, outcome: Outcome) -> None:
         for done in self._waiting.pop(key):
-            done(outcome)
+            deliver(done, outcome)
 
     def _start_reading(self, names: Sequence[Name], done: Callable[[list[Resolved | None] | None], None]) -> bool:
         """Read the records on the event loop. That is possible if all of them are plain links or unknown."""
@@ -73,8 +75,13 @@ class AliasLoader:
             return False
 
         def finish(rows: Sequence[Sequence[Any]] | None) -> None:
-            by_name = None if rows is None else plain_links(rows)
-            done(None if by_name is None else self._cache_all(names, by_name, blocked, version))
+            records = None
+            try:
+                by_name = None if rows is None else plain_links(rows)
+                records = None if by_name is None else self._cache_all(names, by_name, blocked, version)
+            except Exception:  # noqa: BLE001  # a thread reads the names again, and reports its fault to the requests
+                _log.exception("names could not be read on the event loop")
+            done(records)
 
         return self._reader.fetch_all(finish, names=json.dumps(names))
 

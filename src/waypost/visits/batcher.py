@@ -13,6 +13,9 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+import structlog
+
+_log = structlog.get_logger("visits")
 K = TypeVar("K")
 V = TypeVar("V")
 _Item = tuple[K, Callable[[V | BaseException], None]]
@@ -23,6 +26,14 @@ _MAX_BATCH = 500
 _QUICK_SECONDS = 0.001
 _SLOW_DISK_SECONDS = 1.0  # after two requests in a row that were not quick, threads do the work for so long
 _MAX_WAITING = 1000
+
+
+def deliver(done: Callable[[V], object], value: V) -> None:
+    """Call `done`, which answers one request. If it raises, that is logged, because other requests wait behind it."""
+    try:
+        done(value)
+    except Exception:  # noqa: BLE001  # any fault of one request
+        _log.exception("a request could not be answered")
 
 
 class Batcher(Generic[K, V]):
@@ -147,5 +158,5 @@ class Batcher(Generic[K, V]):
         self._waiting -= len(batch)
         self._progress_at = time.monotonic()
         for (_, done), value in zip(batch, values, strict=True):
-            done(value)
+            deliver(done, value)
         self._start()

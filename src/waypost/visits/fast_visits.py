@@ -13,7 +13,7 @@ from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.http.client_ip import is_private
 from waypost.http.compression import content_coding
-from waypost.http.connection import HOST_HEADER
+from waypost.http.framing import HOST_HEADER
 from waypost.http.security_headers import HSTS
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings

@@ -1,0 +1,75 @@
+"""Framing of HTTP/1.1 requests: the host and path that they mean, and the limits of what the service understands.
+
+llhttp, the parser, ends after the headers of a request with `Upgrade` and leaves its body to another protocol. The
+service has no other protocol, so such a request is parsed again without that header (decision 77).
+"""
+
+import re
+from collections.abc import Sequence
+
+from httptools import HttpRequestParser
+
+Headers = list[tuple[bytes, bytes]]
+"""Names in lower case, and values."""
+HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
+_ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)([^#]*)")
+
+
+class Refused(Exception):
+    """Ends the parsing of a request, with the status and the message of the response."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status, self.message = status, message
+
+
+def new_parser(protocol: object) -> HttpRequestParser:
+    """Return a parser that ignores data behind the last request of a connection, as uvicorn's does."""
+    parser = HttpRequestParser(protocol)
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
+def without_upgrade(parser: HttpRequestParser, target: bytes, headers: Headers) -> bytes:
+    """Return the request line and headers of a request that offers another protocol, without the offer.
+
+    Raises Refused for CONNECT: what follows its headers is for another server.
+    """
+    method = parser.get_method()
+    if method == b"CONNECT":
+        raise Refused(501, "The service is no proxy: CONNECT is not supported.")
+    lines = [b"%b %b HTTP/%b" % (method, target, parser.get_http_version().encode())]
+    lines += [b"%b: %b" % header for header in headers if header[0] != b"upgrade"]
+    return b"\r\n".join([*lines, b"", b""])
+
+
+def require_understood(version: str, headers: Headers) -> None:
+    """Raise Refused for a request whose version or encoding the service does not know, and for one without a host."""
+    if version not in ("1.0", "1.1"):
+        raise Refused(505, "The service understands HTTP/1.1 and HTTP/1.0.")
+    hosts = _values(headers, b"host")
+    if len(hosts) > 1 or not (hosts or version == "1.0") or not all(map(HOST_HEADER.match, hosts)):
+        raise Refused(400, "The request needs exactly one Host header, with a host name and perhaps a port.")
+    encodings = _values(headers, b"transfer-encoding")
+    if encodings and version == "1.0":
+        raise Refused(400, "HTTP/1.0 has no Transfer-Encoding.")
+    if encodings and [encoding.lower() for encoding in encodings] != [b"chunked"]:
+        raise Refused(501, "The only supported Transfer-Encoding is chunked.")
+
+
+def origin_form(target: bytes, headers: Headers) -> bytes:
+    """Return the path and query of a request target.
+
+    The host of an absolute target replaces that of the header (RFC 9112, 3.2.2). Raises Refused for any other target.
+    """
+    if target.startswith(b"/") or target == b"*":
+        return target
+    match = _ABSOLUTE.fullmatch(target.partition(b"#")[0])
+    if match is None or not HOST_HEADER.match(match[1]):
+        raise Refused(400, "The request target must be a path, or an http URL with a host and without a user name.")
+    headers[:] = [(b"host", match[1]), *(header for header in headers if header[0] != b"host")]
+    return match[2] if match[2].startswith(b"/") else b"/" + match[2]
+
+
+def _values(headers: Headers, name: bytes) -> Sequence[bytes]:
+    return [value for header, value in headers if header == name]
