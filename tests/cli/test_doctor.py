@@ -1,5 +1,6 @@
 """Findings of `waypost doctor`: errors that prevent a start, and warnings."""
 
+import resource
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -89,9 +90,16 @@ def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand, 
     completed = run_migrated("doctor")
     *checks, summary = completed.out.splitlines()
     assert summary == f"All checks passed. Installation: {working_folder / 'data'}"
-    assert len(checks) == 13
+    assert len(checks) == 14
     assert {check.split()[0] for check in checks} == {"ok"}
     assert (completed.code, completed.err) == (0, "")
+
+
+def test_doctor_warns_if_few_files_can_be_open(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 2048))
+    completed = run_migrated("doctor")
+    assert (completed.code, _summary(completed)) == (0, "No errors, 1 warning.")
+    assert completed.err.startswith("W006 A process may open only 2048 files")
 
 
 def _summary(completed: CommandResult) -> str:

@@ -118,6 +118,10 @@ class ProtocolClient:
         worker_state: WorkerState = self._state[STATE_KEY]
         return worker_state
 
+    def replace_app(self, app: Any) -> None:
+        """Let another ASGI application answer what the fast path does not, on new connections."""
+        self._config.loaded_app = app
+
     def connect(self, protocol: type[HttpToolsProtocol] = FastPathProtocol, *, peer: str = "127.0.0.1") -> Pipe:
         """Open a connection."""
         pipe = Pipe(self.loop, peer)

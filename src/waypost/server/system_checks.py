@@ -1,6 +1,7 @@
 """System checks: problems that prevent a start, and warnings. Run at every start and by `waypost doctor`."""
 
 import os
+import resource
 import shutil
 import sqlite3
 import tempfile
@@ -26,6 +27,7 @@ from waypost.settings import Settings
 from waypost.storage.factory import PROBES, open_store, probe
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
+_MIN_OPEN_FILES = 4096
 _MIN_FREE_BYTES = 512 * 1024 * 1024
 
 
@@ -116,6 +118,14 @@ def _permissions(settings: Settings) -> Iterator[Finding]:
             text = f"Other users of this machine can access {paths[0]} and {others} more paths, which contain secrets."
         hint = f"Restart the service as the owner of the files, or run: chmod -R go= {settings.data_dir}"
         yield Finding("W005", "warning", text, hint)
+
+
+def _open_files(_settings: Settings) -> Iterator[Finding]:
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if maximum != resource.RLIM_INFINITY and maximum < _MIN_OPEN_FILES:
+        text = f"A process may open only {maximum} files, so few visitors can be connected at the same time."
+        hint = f"Allow at least {_MIN_OPEN_FILES}: LimitNOFILE in systemd, ulimits in Docker, or ulimit -Hn."
+        yield Finding("W006", "warning", text, hint)
 
 
 def _countries(settings: Settings) -> Iterator[Finding]:
@@ -264,6 +274,7 @@ _CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
     "SQLite: has the index for searches": _sqlite,
     "Database: answers, and its version fits": _database,
     "Addresses: visitors can open short URLs, and their own address arrives": _addresses,
+    "Open files: the system allows enough for all connections": _open_files,
     "Countries: the file of WAYPOST_GEO_FILE can be read": _countries,
     "File storage: its settings fit together": _storage_settings,
     "MCP server: its package is installed if it is on": _mcp,
