@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,25 +13,47 @@ from waypost.http import safe_client
 
 _log = structlog.get_logger("webhooks")
 _TIMEOUT_SECONDS = 5.0
-_MAX_QUEUED = 100
+_THREADS = 8
+_MAX_QUEUED = 1000
+_MAX_QUEUED_OF_ACCOUNT = 50
 
 
 class Webhooks:
-    """Posts JSON with the safe HTTP client, two requests at a time."""
+    """Posts JSON with the safe HTTP client: one request at a time for each account, whose server can be slow."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="hook")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="hook")
+        self._queues: dict[int, deque[tuple[str, bytes]]] = {}
+        """The requests of each account, the running one first."""
         self._queued = 0
         self._lock = threading.Lock()
 
-    def send(self, url: str, payload: Mapping[str, Any]) -> None:
+    def send(self, account: int, url: str, payload: Mapping[str, Any]) -> None:
         """Queue a request. A failed one is logged and not repeated; the submission is stored in any case."""
+        body = json.dumps(payload, ensure_ascii=False).encode()
         with self._lock:
-            if self._queued >= _MAX_QUEUED:
+            queue = self._queues.get(account, deque())
+            if self._queued >= _MAX_QUEUED or len(queue) >= _MAX_QUEUED_OF_ACCOUNT:
                 _log.warning("webhook dropped: queue is full", url=url)
                 return
             self._queued += 1
-        self._threads.submit(self._post, url, json.dumps(payload, ensure_ascii=False).encode())
+            queue.append((url, body))
+            if account not in self._queues:
+                self._queues[account] = queue
+                self._threads.submit(self._run_next, account)
+
+    def _run_next(self, account: int) -> None:
+        """Send the first request of an account, then queue for its next one behind other accounts."""
+        with self._lock:
+            url, body = self._queues[account][0]
+        self._post(url, body)
+        with self._lock:
+            self._queued -= 1
+            self._queues[account].popleft()
+            if self._queues[account]:
+                self._threads.submit(self._run_next, account)
+            else:
+                del self._queues[account]
 
     def _post(self, url: str, body: bytes) -> None:
         try:
@@ -41,6 +64,3 @@ class Webhooks:
             _log.warning("webhook not delivered", url=url, reason=str(error))
         except Exception:  # noqa: BLE001  # the edge of the thread
             _log.exception("webhook failed", url=url)
-        finally:
-            with self._lock:
-                self._queued -= 1

@@ -128,7 +128,7 @@ async def _submit(request: Request, services: Services, form: _SubmittedForm, an
             "link": form.link or None,
             "date": clock.text(clock.now()),
         }
-        services.webhooks.send(overlay.webhook, {**source, **asdict(answers)})
+        services.webhooks.send(overlay.account, overlay.webhook, {**source, **asdict(answers)})
     return None
 
 
