@@ -60,9 +60,10 @@ class FileCopies:
         deleted = 0
         for path in self._folder.rglob("*"):
             name = path.relative_to(self._folder).as_posix().removesuffix(_PARTIAL)
-            if OBJECT_NAME.fullmatch(name) and path.is_file() and path.stat().st_mtime < clock.now() - days * _DAY:
-                path.unlink()
-                deleted += 1
+            with suppress(FileNotFoundError):  # another backup has renamed or deleted it since the folder was listed
+                if OBJECT_NAME.fullmatch(name) and path.is_file() and path.stat().st_mtime < clock.now() - days * _DAY:
+                    path.unlink()
+                    deleted += 1
         return deleted
 
     def _has(self, file: StoredFile) -> bool:

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+from waypost.storage import free_space
+
 _CHUNK = 1 << 18
 _MOST_WAITING = 4 << 20  # bytes
 
@@ -24,6 +26,7 @@ class Pipe:
 
     def __init__(self, folder: Path, *, stalled_seconds: float) -> None:
         """`stalled_seconds`: the time after which a client that reads nothing is abandoned."""
+        self._folder = folder
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # closed by the reader
         self._stalled_seconds = stalled_seconds
         self._changed = threading.Condition()
@@ -33,7 +36,7 @@ class Pipe:
         self._failure: BaseException | None = None
 
     def write(self, content: bytes) -> None:
-        """Pass bytes on. Raises Abandoned, and OSError if the disk is full."""
+        """Pass bytes on. Raises Abandoned, and STORAGE_FULL if little space is left for the temporary file."""
         with self._changed:
             if self._is_spooling and not self._is_abandoned:
                 self._write_to_file(content)
@@ -48,6 +51,7 @@ class Pipe:
             self._changed.notify_all()
 
     def _write_to_file(self, content: bytes) -> None:
+        free_space.require(self._folder, len(content))
         view = memoryview(content)
         while view:
             number = os.pwrite(self._file.fileno(), view, self._written)

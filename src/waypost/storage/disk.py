@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,12 +13,12 @@ import structlog
 
 from waypost.errors import Problem
 from waypost.ownership import inherit_owner, make_folder
+from waypost.storage import free_space
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 _log = structlog.get_logger("storage")
 T = TypeVar("T")
 _THREADS = 8  # of each process, separate from those of the database, so that a slow disk does not block it
-_RESERVED_BYTES = 256 * 1024 * 1024  # left free for the database and the journal
 _FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -136,10 +135,7 @@ class DiskStore:
         return not any(path.is_file() for path in self._folder.rglob("*"))
 
     def free_bytes(self) -> int | None:
-        try:
-            return max(0, shutil.disk_usage(self._existing_folder()).free - _RESERVED_BYTES)
-        except OSError:
-            return None
+        return free_space.free_bytes(self._folder)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False)
