@@ -6,9 +6,9 @@ import binascii
 import hashlib
 import re
 import secrets
-import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 import anyio.to_thread
 import structlog
@@ -16,16 +16,18 @@ from fastapi import Request
 from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
-from waypost.errors import Kind, Problem, invalid
+from waypost.errors import Problem, invalid
 from waypost.files import ops
 from waypost.files.ops import Fields, File, StoredObject, UploadQuota
+from waypost.files.upload_pace import UploadPace
 from waypost.http import file_names, media_types
 from waypost.storage.store import storage_full
 
 T = TypeVar("T")
 R = TypeVar("R")
 _log = structlog.get_logger("upload")
-_MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
+_CHECKED_BYTES = 16 * 1024 * 1024
+_in_progress: Counter[int] = Counter()  # bytes of each account's running uploads; only the event loop changes it
 _EXTEND_SECONDS = 60.0  # how often an upload extends its record
 _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
 _ALGORITHMS = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
@@ -55,6 +57,7 @@ async def receive(
     try:
         return await _receive(context, body, stored_as, filename, fields, respond)
     finally:
+        body.close()
         locks.release(stored_as, lock)
 
 
@@ -103,6 +106,8 @@ class UploadBody:
         self.size = 0
         self.head = b""
         self._request = request
+        self._checked = 0
+        self._pace = UploadPace(context.settings.transfer_seconds)
         self._quota = quota
         self._context = context
         self._sha256 = hashlib.sha256()
@@ -111,22 +116,19 @@ class UploadBody:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body in chunks. Raises TOO_LARGE, STORAGE_FULL, TOO_SLOW, and INVALID if it is interrupted."""
-        waited, progress = 0.0, 0
         more = True
         while more:
-            started = time.monotonic()
-            message = await self._next(self._context.settings.transfer_seconds - waited)
-            waited += time.monotonic() - started
+            async with self._pace.waiting():
+                message = await self._request.receive()
             if message["type"] == "http.disconnect":
                 raise invalid("body", "The upload was interrupted. Please try again.")
             more = message.get("more_body", False)
             chunk = message.get("body", b"")
             if not chunk:
                 continue
-            progress += len(chunk)
-            if progress >= _MIN_PROGRESS:
-                waited, progress = 0.0, 0
+            self._pace.count(len(chunk))
             self._add(chunk)
+            await self._require_free_space()
             yield chunk
         if not self.size:
             raise invalid("body", "The body must contain the file, but it is empty.")
@@ -147,20 +149,28 @@ class UploadBody:
             if digest != (self.sha256 if name == "sha256" else self._other_hashes[name].digest()):
                 raise invalid(header, f"{header} does not match the received file. Please upload it again.")
 
-    async def _next(self, seconds: float) -> Any:
-        try:
-            async with asyncio.timeout(max(0.001, seconds)):
-                return await self._request.receive()
-        except TimeoutError:
-            limit = self._context.settings.transfer_seconds
-            message = f"The upload is too slow: at least {_MIN_PROGRESS} bytes must arrive every {limit} seconds."
-            raise Problem(Kind.TOO_SLOW, message) from None
-
     def _add(self, chunk: bytes) -> None:
         if len(self.head) < media_types.SNIFF_BYTES:
             self.head = (self.head + chunk)[: media_types.SNIFF_BYTES]
         self.size += len(chunk)
+        _in_progress[self._context.account] += len(chunk)
         ops.refuse_over_quota(self.size, self._quota)
+        left = self._quota.left
+        if left is not None and _in_progress[self._context.account] > left:  # of all uploads that are not files yet
+            raise ops.storage_full(left)
+
+    async def _require_free_space(self) -> None:
+        """Raise STORAGE_FULL if too little space is left, every few megabytes."""
+        if self.size - self._checked >= _CHECKED_BYTES:
+            self._checked = self.size
+            if await _threaded(self._context.store.free_bytes) == 0:
+                raise storage_full()
+
+    def close(self) -> None:
+        """Count its bytes no more as those of an upload in progress."""
+        _in_progress[self._context.account] -= self.size
+        if not _in_progress[self._context.account]:
+            del _in_progress[self._context.account]
 
 
 def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> None:
