@@ -21,6 +21,7 @@ from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
 from waypost.http.client_ip import is_direct_from
 from waypost.http.security_headers import header_of
+from waypost.imports import uploads
 from waypost.observability import metrics
 from waypost.observability.metrics import Meter
 from waypost.server import account_deletion, gauges
@@ -131,6 +132,7 @@ class BackgroundTasks:
     async def _clean_storage(self) -> None:
         while not await self._is_stopping(_STORAGE_SECONDS):
             await self._in_thread(self.cleaner.run_due)
+            await self._in_thread(lambda: uploads.remove_abandoned(self.settings.data_dir))
 
     async def _check_storage(self) -> None:
         await self._in_thread(self.cleaner.store.check)

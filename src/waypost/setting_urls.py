@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
+_WEB_PORTS = (80, 443)
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 
 
@@ -79,6 +80,28 @@ def smtp_server(value: SecretStr) -> SecretStr:
     if not unquote(parts.username or "").isprintable():
         raise ValueError("must have a user name without control characters")
     return value
+
+
+def hosts(value: str) -> str:
+    """Return a comma-separated list of hosts with optional ports. Raises ValueError."""
+    host_ports(value)
+    return value
+
+
+def host_ports(value: str) -> frozenset[tuple[str, int]]:
+    """Return the hosts and ports of a list such as `shlink.internal:8080`; 80 and 443 without a port.
+
+    Raises ValueError.
+    """
+    pairs: set[tuple[str, int]] = set()
+    for part in (part.strip().lower() for part in value.split(",")):
+        if not part:
+            continue
+        parts = urlsplit(f"//{f'[{part}]' if is_ip_address(part) and ':' in part else part}")
+        if not parts.hostname or parts.port == 0 or re.search(r"[/?#@\s]", part):
+            raise ValueError(f"must be hosts such as shlink.internal or 10.0.0.7:8080, separated by commas, not {part}")
+        pairs.update((parts.hostname, port) for port in ([parts.port] if parts.port else _WEB_PORTS))
+    return frozenset(pairs)
 
 
 def sender(value: str) -> str:

@@ -116,7 +116,8 @@ class Settings(BaseSettings):
     import_hosts: str = Field(
         "",
         description="Comma-separated hosts of your own network from which accounts may import links, such as"
-        " shlink.internal. Other internal addresses are refused. The command line may read any host.",
+        " shlink.internal or 10.0.0.7:8080; without a port, only 80 and 443. Other internal addresses are refused. The"
+        " command line may read any host.",
     )
     link_schemes: str = Field(
         "", description="Comma-separated app schemes that links may use in addition to http and https."
@@ -175,6 +176,7 @@ class Settings(BaseSettings):
     _buckets = field_validator("storage_url")(setting_urls.bucket)
     _endpoints = field_validator("storage_endpoint", "traces_url")(setting_urls.endpoint)
     _smtp_servers = field_validator("smtp_url")(setting_urls.smtp_server)
+    _hosts = field_validator("import_hosts")(setting_urls.hosts)
     _senders = field_validator("mail_from")(setting_urls.sender)
 
     @field_validator("dashboard_url")

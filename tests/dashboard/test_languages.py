@@ -94,7 +94,10 @@ def test_formatted_error_is_translated_with_its_values() -> None:
     ("message", "german"),
     [
         ("old.example cannot be read: it answered with status 500.", "antwortete mit Status 500."),
-        ("old.example cannot be read: it limits its requests for too long.", "begrenzt die Anfragen zu lange."),
+        (
+            "old.example cannot be read: it limits its requests. Try again after 2026-01-02 03:04:05 UTC.",
+            "begrenzt die Anfragen. Versuchen Sie es nach 2026-01-02 03:04:05 UTC noch einmal.",
+        ),
         (
             "logo cannot be fetched: it takes too long.",
             "logo kann nicht abgerufen werden: die Antwort dauert zu lange.",

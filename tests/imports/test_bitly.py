@@ -7,7 +7,7 @@ from tests.support import import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.imports import applied_links, read_service
 from waypost.imports.planner import Options
-from waypost.imports.sources import bitly, rate_limits
+from waypost.imports.sources import bitly, rate_limits, registry
 from waypost.imports.sources.bitly import BitlySource
 from waypost.imports.sources.rate_limits import Budgets, RateLimit
 from waypost.settings import Settings
@@ -91,7 +91,7 @@ def _seconds_of_requests(requests: int, clock: _Clock, service: Service) -> floa
     service.answers["/groups"] = lambda _: {"groups": [{"guid": f"g{number}"} for number in range(requests - 1)]}
     service.answers |= {f"/groups/g{number}/bitlinks": lambda _: {"links": []} for number in range(requests - 1)}
     source = BitlySource(
-        TOKEN, base=service.url, trusted_hosts=frozenset({"127.0.0.1"}), clock=clock, sleep=clock.sleep
+        TOKEN, base=service.url, trusted_hosts=registry.hosts_of(service.url), clock=clock, sleep=clock.sleep
     )
     assert list(source) == []
     return clock.now

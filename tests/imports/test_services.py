@@ -139,21 +139,19 @@ def test_retry_after_is_obeyed(ana: Person, settings: Settings) -> None:
     assert waits == [7, 2]
     waits.clear()
     with running(import_services.rebrandly()) as service:
-        date = formatdate(time.time() + 600, usegmt=True)
+        date = formatdate(time.time() + 50, usegmt=True)
         service.statuses = [(429, {"Retry-After": date}), (429, {"Retry-After": "soon"})]
         assert len(read_service(ana, settings, service, "rebrandly", sleep=waits.append)) == 2
-    assert (500 < waits[0] <= 600, waits[1]) == (True, 30)
+    assert (30 < waits[0] <= 50, waits[1]) == (True, 30)
 
 
 def test_numbers_that_cannot_be_stored_count_as_missing(ana: Person, settings: Settings) -> None:
     service = import_services.rebrandly()
     link = {**service.answers["/links"]({})[0], "clicks": 2**63, "createdAt": 10**400}
     service.answers["/links"] = lambda parameters: [] if parameters.get("last") else [link]
-    service.statuses = [(429, {"Retry-After": "9" * 5000})]
-    waits: list[float] = []
     with running(service):
-        (row,) = read_service(ana, settings, service, "rebrandly", sleep=waits.append)
-    assert (row.fate, waits) == ("create", [3600])
+        (row,) = read_service(ana, settings, service, "rebrandly")
+    assert row.fate == "create"
     assert applied_links(ana, settings)["x1"]["clicks"] == 0
 
 
@@ -164,6 +162,8 @@ def test_numbers_that_cannot_be_stored_count_as_missing(ana: Person, settings: S
         ([(302, {"Location": "https://elsewhere.example.com/"})], None, "url", "redirects"),
         ([(500, {})] * 9, None, "url", "status 500"),
         ([(429, {})] * 9, None, "url", "limits its requests"),
+        ([(429, {"Retry-After": "61"})], None, "url", "Try again after 20"),
+        ([(503, {"Retry-After": "9" * 5000})], None, "url", "Try again after 20"),
         ([], b'[{"id": "a1"', "url", "not valid JSON"),
         ([], b"[" * 100_000, "url", "not valid JSON"),
     ],

@@ -112,7 +112,7 @@ def _of_service(name: str, service: Service) -> Iterator[Record]:
         options = registry.ServiceOptions(
             server.url if is_own else "",
             ZoneInfo("UTC"),
-            trusted_hosts=frozenset({"127.0.0.1"}),
+            trusted_hosts=registry.hosts_of(server.url),
             reader={"sleep": lambda _: None, **({} if is_own else {"base": server.url})},
         )
         source = registry.of_service(name, TOKEN, options)  # type: ignore[arg-type]

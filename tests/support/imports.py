@@ -67,7 +67,7 @@ def read_service(
     is_own = name in registry.SELF_HOSTED
     source_options = registry.ServiceOptions(
         service.url if is_own else "",
-        trusted_hosts=frozenset({"127.0.0.1"}),
+        trusted_hosts=registry.hosts_of(service.url),
         reader={"sleep": lambda _: None, **({} if is_own else {"base": service.url}), **reader},
     )
     source = registry.of_service(name, TOKEN, source_options)  # type: ignore[arg-type]

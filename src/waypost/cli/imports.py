@@ -152,11 +152,11 @@ def _undo(database: Database, account: int, *, json: bool) -> None:
 
 
 def _discard(database: Database, account: int, *, json: bool) -> None:
-    plan_removal.discard(database, account)
+    removal = plan_removal.discard(database, account)
     if json:
-        console.as_json({"discarded": True})
+        console.as_json({"discarded": not removal.is_stopped_only})
     else:
-        console.stdout.print("The plan of the last import is deleted. Its links stay.")
+        console.stdout.print(removal.message)
 
 
 def _print_summary(database: Database, account: int, target: Path | None, *, json: bool) -> None:

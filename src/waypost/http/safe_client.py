@@ -6,21 +6,24 @@ It resolves a name once, rejects internal addresses, and connects to the address
 import ipaddress
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote, urljoin
 
 import httpcore2
 
+from waypost.http.deadline_stream import Check, Deadline, DeadlineStream
+
 Resolver = Callable[[str, int], list[str]]
+HostPorts = Set[tuple[str, int]]
 _RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_CONNECT_SECONDS = 10.0
 _UNICAST = ipaddress.ip_network("2000::/3")  # all global IPv6 addresses
 _AGENT = "waypost"
 _URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
@@ -89,14 +92,16 @@ def request(
     form: bytes | None = None,
     max_bytes: int,
     seconds: float,
-    trusted_hosts: Set[str] = frozenset(),
+    trusted_hosts: HostPorts = frozenset(),
     resolver: Resolver = resolve,
+    check: Check = lambda: None,
 ) -> FetchedResponse:
     """GET `url`, or POST a form, with headers such as a token. Follows no redirects, so the token stays with its host.
 
-    `trusted_hosts` may have internal addresses. Raises Refused as `fetch`.
+    `trusted_hosts` may have internal addresses. `check` is called every second, and can raise to end the request.
+    Raises Refused as `fetch`.
     """
-    with _open_pool(resolver, seconds, trusted_hosts=trusted_hosts) as pool:
+    with _open_pool(resolver, seconds, trusted_hosts=trusted_hosts, check=check) as pool:
         method, media_type = ("GET", "") if form is None else ("POST", "application/x-www-form-urlencoded")
         exchange = _exchange(pool, method, url, body=form, media_type=media_type, headers=headers)
         with exchange as response:
@@ -135,9 +140,14 @@ def post(url: str, body: bytes, *, media_type: str, seconds: float, resolver: Re
 
 
 def _open_pool(
-    resolver: Resolver, seconds: float, *, verify: bool = True, trusted_hosts: Set[str] = frozenset()
+    resolver: Resolver,
+    seconds: float,
+    *,
+    verify: bool = True,
+    trusted_hosts: HostPorts = frozenset(),
+    check: Check = lambda: None,
 ) -> httpcore2.ConnectionPool:
-    network = _GuardedBackend(resolver, time.monotonic() + seconds, trusted_hosts)
+    network = _GuardedBackend(resolver, Deadline(seconds, check), trusted_hosts)
     # Connections are not reused, so that every request is checked.
     return httpcore2.ConnectionPool(
         ssl_context=_ssl_context(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
@@ -223,7 +233,7 @@ def _headers(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
 class _GuardedBackend(httpcore2.NetworkBackend):
     """Network backend that connects only to public addresses and trusted hosts, until a deadline."""
 
-    def __init__(self, resolver: Resolver, deadline: float, trusted_hosts: Set[str]) -> None:
+    def __init__(self, resolver: Resolver, deadline: Deadline, trusted_hosts: HostPorts) -> None:
         self._resolver = resolver
         self._trusted_hosts = trusted_hosts
         self._deadline = deadline
@@ -238,54 +248,14 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         addresses = self._resolve(host, port)
-        is_trusted = host.lower() in self._trusted_hosts
+        is_trusted = (host.lower(), port) in self._trusted_hosts
         if not addresses or not (is_trusted or all(is_public(address) for address in addresses)):
             raise Refused(f"{host} has an internal address")
-        timeout = _seconds_left(self._deadline)
-        return _DeadlineStream(
+        timeout = min(_CONNECT_SECONDS, self._deadline.left())
+        return DeadlineStream(
             self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options), self._deadline
         )
 
     def _resolve(self, host: str, port: int) -> list[str]:
         """Resolve until the deadline. The system's resolver itself can take half a minute and cannot be stopped."""
-        try:
-            return _RESOLVERS.submit(self._resolver, host, port).result(_seconds_left(self._deadline))
-        except TimeoutError as error:
-            raise httpcore2.ConnectTimeout from error
-
-
-class _DeadlineStream(httpcore2.NetworkStream):
-    """A connection that fails at the deadline: a server cannot delay it by sending single bytes."""
-
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _seconds_left(self._deadline))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _seconds_left(self._deadline))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore2.NetworkStream:
-        return _DeadlineStream(
-            self._stream.start_tls(ssl_context, server_hostname, _seconds_left(self._deadline)), self._deadline
-        )
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-def _seconds_left(deadline: float) -> float:
-    seconds = deadline - time.monotonic()
-    if seconds <= 0:
-        raise httpcore2.ReadTimeout
-    return seconds
+        return self._deadline.wait(_RESOLVERS.submit(self._resolver, host, port).result, TimeoutError)

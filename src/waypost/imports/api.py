@@ -13,7 +13,7 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.responses import MessageResponse
 from waypost.errors import invalid
 from waypost.files import ops as files
-from waypost.imports import plan_report, plans, runner, undo
+from waypost.imports import plan_removal, plan_report, plans, runner, undo
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import ImportAnswer, ImportDetails, ImportRow, NewImport, UndoAnswer
 from waypost.imports.sources import registry
@@ -75,8 +75,11 @@ def undo_import(context: Context) -> ImportAnswer:
 
 @router.delete("/import/delete")
 def delete_import(context: Context) -> MessageResponse:
-    """Delete the plan of the last import. Its links stay, and undo is no longer possible."""
-    return runner.remove(context, lambda _: MessageResponse(message="The plan was deleted."))
+    """Delete the plan of the last import, and cancel its reading. Its links stay, and undo is no longer possible.
+
+    While the import is applied or undone, this stops it after the current step, and the plan stays: resume or undo it.
+    """
+    return runner.remove(context, plan_removal.begin, lambda message: MessageResponse(message=message))
 
 
 def _start(context: RequestContext, new: NewImport) -> ImportAnswer:

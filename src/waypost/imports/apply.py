@@ -12,6 +12,7 @@ from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_items, apply_links, click_history, plans
 from waypost.imports.archives import apply_parts, references
+from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.settings import Settings
@@ -22,20 +23,25 @@ _plan, _row = import_plans.c, import_rows.c
 def apply(database: Database, account: int, settings: Settings, check: Callable[[], object] = lambda: None) -> None:
     """Apply the plan of the account from its position. An interrupted one resumes when it is applied again.
 
-    `check` is called before every batch, and can raise to stop.
+    `check` is called after every batch, and can raise to stop.
 
-    Raises NOT_FOUND; IMPORT_STATE if the plan is not complete, is undone or is replaced; INVALID above the limit
+    Raises NOT_FOUND; IMPORT_STATE if the plan is not complete, is undone, removed or canceled; INVALID above the limit
     of the account's plan.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     require_state(plan)
-    with plans.busy(database, account, plan.id):
-        pace = Pace(database, BATCH, MAX_BATCH)
-        while pace.write(lambda tx, size: apply_batch(tx, account, plan.id, settings, size)):
-            check()
-        click_history.apply_all(database, account, plan.id, check)
-        apply_parts.apply_all(database, account, plan.id, check)
-        database.write(lambda tx: plans.set_state(tx, account, plan.id, "applied"))
+    with plans.busy(database, account, plan.id, Cancellation(check)) as cancellation:
+        run(database, account, plan.id, settings, cancellation.check)
+
+
+def run(database: Database, account: int, plan: int, settings: Settings, check: Callable[[], object]) -> None:
+    """Apply a plan that is marked as in work."""
+    pace = Pace(database, BATCH, MAX_BATCH)
+    while pace.write(lambda tx, size: apply_batch(tx, account, plan, settings, size)):
+        check()
+    click_history.apply_all(database, account, plan, check)
+    apply_parts.apply_all(database, account, plan, check)
+    database.write(lambda tx: plans.set_state(tx, account, plan, "applied"))
 
 
 def require_state(plan: plans.Plan) -> None:
@@ -56,7 +62,7 @@ def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, siz
     )
     position = tx.execute(select(*columns).where(*is_plan).with_for_update()).first()
     if position is None:
-        raise plans.replaced()
+        raise plans.canceled()
     is_next = tuple_(_row.stage, _row.rank, _row.id) > tuple_(*position[:3])
     of_plan = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
     query = select(import_rows).where(*of_plan, is_next).order_by(_row.stage, _row.rank, _row.id)

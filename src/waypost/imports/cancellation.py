@@ -10,7 +10,9 @@ from waypost.errors import Problem
 class Cancellation:
     """Tells the thread of an import to stop. Any thread may cancel; the first reason is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, require: Callable[[], object] = lambda: None) -> None:
+        """`require` is called by `check` as well, and can raise to stop: the service is in maintenance, for example."""
+        self._require = require
         self._lock = threading.Lock()
         self._event = threading.Event()
         self._reason: Problem | None = None
@@ -28,9 +30,10 @@ class Cancellation:
             callback()
 
     def check(self) -> None:
-        """Raise the reason if the import was canceled."""
+        """Raise the reason if the import was canceled. Called before every batch."""
         if self._reason is not None:
             raise self._reason
+        self._require()
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raises the reason as soon as the import is canceled."""

@@ -1,9 +1,8 @@
 """Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import IO, Annotated, get_args
+from typing import Annotated, get_args
 from zoneinfo import ZoneInfo
 
 import anyio.to_thread
@@ -16,18 +15,24 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
+from waypost.files.upload_pace import UploadPace
 from waypost.http.multipart import MultipartReader, Part
-from waypost.imports import plan_report, plans, runner, undo
+from waypost.imports import plan_removal, plan_report, plans, runner, undo, uploads
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import NewImport, hosts_of_lines
 from waypost.imports.sources.csv_columns import FIELDS
 from waypost.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
+from waypost.imports.uploads import ImportFile
 
 pages = Router()
+_SIZES = frozenset({Kind.TOO_LARGE, Kind.STORAGE_FULL})
 _PATH = "/dashboard/import"
 _SHAPE = Shape(flags=("history",), urls=("url",))
-_FORM_ERRORS = frozenset({Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.IMPORT_STATE, Kind.UNAVAILABLE})
-_MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
+_FORM_ERRORS = frozenset(
+    {Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.STORAGE_FULL, Kind.IMPORT_STATE, Kind.UNAVAILABLE}
+)
+_MAX_FIELDS_BYTES = 64 * 1024  # of a form, besides its file
+_MAX_DIGITS = 18
 _KINDS = {
     "domain": "Domain",
     "pixel": "Pixel",
@@ -74,13 +79,13 @@ def show_form(context: PageContext) -> Response:
 @pages.stream("/dashboard/import/new")
 async def create_import(context: PageContext, parts: MultipartReader) -> Response:
     fields: dict[str, list[str]] = {}
-    file: IO[bytes] | None = None
+    file: ImportFile | None = None
     try:
         while (part := await parts.next_part()) is not None:
             if part.filename is None:
                 fields.setdefault(part.name, []).append(await part.text())
             elif part.filename and file is None:
-                file = await anyio.to_thread.run_sync(runner.new_file, context.settings.data_dir)
+                file = await anyio.to_thread.run_sync(uploads.begin, context, _declared_size(context))
                 await _receive(part, file, context.settings.transfer_seconds)
         return await anyio.to_thread.run_sync(_start, context, fields, file)
     except Problem as problem:
@@ -101,7 +106,7 @@ def export_rows(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/apply")
 def apply_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_applying(context, _no_response), "The import has started.")
+    return _changed(context, lambda: runner.start_applying(context, lambda _: "The import has started."))
 
 
 @pages.get("/dashboard/import/undo")
@@ -114,33 +119,40 @@ def confirm_undo(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/undo")
 def undo_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_undoing(context, _no_response), "The import is being undone.")
+    return _changed(context, lambda: runner.start_undoing(context, lambda _: "The import is being undone."))
 
 
 @pages.post("/dashboard/import/delete")
 def delete_plan(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.remove(context, _no_response), "The plan was deleted.")
+    return _changed(context, lambda: runner.remove(context, plan_removal.begin, str))
 
 
-async def _receive(part: Part, file: IO[bytes], seconds: float) -> None:
-    """Write the bytes of the form's file. Raises TOO_LARGE, and TOO_SLOW without progress."""
-    size = counted = 0
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            async for chunk in part.as_request().stream():
-                size += len(chunk)
-                if size > runner.MAX_FILE_BYTES:
-                    raise runner.too_large()
-                await anyio.to_thread.run_sync(file.write, chunk)
-                if size - counted >= _MIN_PROGRESS:
-                    counted = size
-                    limit.reschedule(asyncio.get_running_loop().time() + seconds)
-    except TimeoutError:
-        raise Problem(Kind.TOO_SLOW, "The file arrives too slowly. Please try again.", field="file") from None
-    await anyio.to_thread.run_sync(file.flush)
+@pages.post("/dashboard/import/cancel")
+def cancel_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.remove(context, plan_removal.cancel, str))
 
 
-def _start(context: PageContext, fields: dict[str, list[str]], file: IO[bytes] | None) -> Response:
+def _declared_size(context: PageContext) -> int:
+    """Return the bytes of the file at least, from the length of the form; 0 if it is unknown."""
+    declared = context.request.headers.get("content-length", "")
+    size = int(declared) if declared.isdecimal() and len(declared) <= _MAX_DIGITS else 0
+    return max(0, size - _MAX_FIELDS_BYTES)
+
+
+async def _receive(part: Part, file: ImportFile, seconds: float) -> None:
+    """Write the bytes of the form's file. Raises TOO_LARGE, STORAGE_FULL, and TOO_SLOW."""
+    pace = UploadPace(seconds, field="file")
+    chunks = part.as_request().stream()
+    while True:
+        async with pace.waiting():
+            chunk = await anext(chunks, b"")
+        if not chunk:
+            return
+        pace.count(len(chunk))
+        await anyio.to_thread.run_sync(file.write, chunk)
+
+
+def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile | None) -> Response:
     form = _form(fields)
     new = form.read(ImportForm, context.time_zone, _SHAPE)
     options = replace(new.options, hosts=new.mapping or {})
@@ -166,7 +178,7 @@ def _columns(text: str) -> dict[str, str]:
     return columns
 
 
-def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem, file: IO[bytes] | None) -> Response:
+def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem, file: ImportFile | None) -> Response:
     """Show the form again, with everything but the token and the file."""
     if file is not None:
         file.close()
@@ -175,7 +187,7 @@ def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem
     form = _form({name: values for name, values in fields.items() if name != "key"})
     name = {"token": "key", "hosts": "mapping"}.get(problem.field or "", problem.field or "")
     form.errors[name if name in ImportForm.model_fields or name == "file" else ""] = problem.message
-    return _form_page(context, form, status=400)
+    return _form_page(context, form, status=problem.kind.status if problem.kind in _SIZES else 400)
 
 
 def _form(fields: dict[str, list[str]]) -> Form:
@@ -200,9 +212,10 @@ def _no_response(_tx: object) -> None:
     """Pages have no idempotency keys: nothing is stored."""
 
 
-def _changed(context: PageContext, change: Callable[[], object], message: str) -> Response:
+def _changed(context: PageContext, change: Callable[[], str]) -> Response:
+    """Redirect to the plan, with the message that the change returns."""
     try:
-        change()
+        message = change()
     except Problem as problem:
         return context.redirect(_PATH, message=problem.message, tone="bad")
     return context.redirect(_PATH, message=message)

@@ -55,7 +55,8 @@ def make(database: Database, settings: Settings, account: int, source: Source, o
     """Replace the plan of the account; return its id. Raises as `read`."""
     plan = plan_removal.start(database, account, source.name, conflicts=options.conflicts)
     try:
-        read(database, settings, account, plan, source, options)
+        with plans.busy(database, account, plan) as cancellation:
+            read(database, settings, account, plan, source, options, cancellation.check)
     except Problem:
         plan_removal.remove(database, account, plan)
         raise
@@ -69,32 +70,31 @@ def read(
     plan: int,
     source: Source,
     options: Options,
-    check: Callable[[], object] = lambda: None,
+    check: Callable[[], object],
 ) -> None:
-    """Store the fate of every row of the source. `check` is called before every batch, and can raise to stop.
+    """Store the fate of every row of the source, for a plan that is marked as in work.
 
-    Raises INVALID for a source that cannot be read.
-    Raises IMPORT_STATE if another plan replaces this one.
+    `check` is called before every batch, and can raise to stop. Raises INVALID for a source that cannot be read, and
+    IMPORT_STATE if the plan is removed.
     """
     limit = database.read(lambda tx: creation.item_limit(tx, account))
     planner = _Planner(settings, account, plan, source, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)
-    with plans.busy(database, account, plan):
-        while batch := list(islice(records, BATCH)):
-            passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
-            rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
-            for row, record, password in zip(rows, batch, passwords, strict=True):
-                if record.kind == "link":
-                    row["fields"]["columns"]["password"] = password
-                    _count_clicks(row, record, clicks)
-            check()
-            planner.check_limit(len(batch))
-            clicks.flush()
-            database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
-        if isinstance(source, ArchiveSource):
-            parts.store(database, account, plan, source, check)
-        database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
+    while batch := list(islice(records, BATCH)):
+        passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
+        rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
+        for row, record, password in zip(rows, batch, passwords, strict=True):
+            if record.kind == "link":
+                row["fields"]["columns"]["password"] = password
+                _count_clicks(row, record, clicks)
+        check()
+        planner.check_limit(len(batch))
+        clicks.flush()
+        database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
+    if isinstance(source, ArchiveSource):
+        parts.store(database, account, plan, source, check)
+    database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
 
 
 def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink) -> None:

@@ -1,6 +1,7 @@
 """Plans of imports: an account has one. Its rows tell the fate of each row of the source."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from typing import Any, Literal
 from sqlalchemy import Connection, case, func, insert, select, update
 
 from waypost import clock
-from waypost.db import crud
+from waypost.db import account_rows, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem, not_found
+from waypost.imports.cancellation import Cancellation
 
 Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]
@@ -25,9 +27,12 @@ BATCH, MAX_BATCH = 500, 4000
 FOUNDATIONS, LINKS, OTHERS = 0, 1, 2
 """Stages of the rows, in the order in which they are applied."""
 BUSY_SECONDS = 60
+_WATCH_SECONDS = 1.0
+"""How often the process that works on a plan looks whether it was canceled, on any node."""
 UNEXPECTED = "An unexpected error, which is in the log of the service."
 _LINES_PER_READ = 1000
 _row = import_rows.c
+_plan = import_plans.c
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,12 @@ class Plan:
     @property
     def is_busy(self) -> bool:
         """Return whether a process reads, applies or undoes the plan. If it was killed, for another minute."""
-        return 0 < self.busy_until - clock.now() <= 2 * BUSY_SECONDS
+        return 0 < abs(self.busy_until) - clock.now() <= 2 * BUSY_SECONDS
+
+    @property
+    def is_stopping(self) -> bool:
+        """Return whether the process that works on the plan was asked to stop."""
+        return self.is_busy and self.busy_until < 0
 
 
 @dataclass(frozen=True)
@@ -77,12 +87,18 @@ class Row:
     url: str
 
 
-_PLAN_COLUMNS = [import_plans.c[name] for name in Plan.__dataclass_fields__]
+_PLAN_COLUMNS = [_plan[name] for name in Plan.__dataclass_fields__]
 _ROW_COLUMNS = [_row[name] for name in Row.__dataclass_fields__]
 
 
 def add(tx: Connection, account: int, source: str, *, conflicts: Conflicts) -> int:
-    """Add a plan whose source is read; return its id. The caller has deleted the old one with `clear`."""
+    """Add a plan whose source is read; return its id. The caller has deleted the old one with `clear`.
+
+    Raises IMPORT_STATE if another request has added one since.
+    """
+    account_rows.lock(tx, account)
+    if find(tx, account) is not None:
+        raise running()
     values = {
         "account": account,
         "source": source,
@@ -91,25 +107,27 @@ def add(tx: Connection, account: int, source: str, *, conflicts: Conflicts) -> i
         "created": clock.now(),
         "busy_until": clock.now() + BUSY_SECONDS,
     }
-    return int(tx.execute(insert(import_plans).values(**values).returning(import_plans.c.id)).scalar_one())
+    return int(tx.execute(insert(import_plans).values(**values).returning(_plan.id)).scalar_one())
 
 
 @contextmanager
-def busy(database: Database, account: int, plan: int) -> Iterator[None]:
-    """Mark the plan as in work until the end, or for a minute after the process is killed. Notes a problem."""
+def busy(
+    database: Database, account: int, plan: int, cancellation: Cancellation | None = None
+) -> Iterator[Cancellation]:
+    """Mark the plan as in work until the end, or for a minute after the process is killed. Notes a problem.
+
+    The cancellation is canceled within a second or two of `request_stop` and of the plan's removal, on any node.
+    Raises IMPORT_STATE if either has happened already.
+    """
+    cancellation = cancellation or Cancellation()
     ended = threading.Event()
-
-    def extend() -> None:
-        while not ended.wait(BUSY_SECONDS / 3):
-            with suppress(Problem):  # a failed database fails the work itself
-                _set_busy(database, account, plan, clock.now() + BUSY_SECONDS)
-
-    _set_busy(database, account, plan, clock.now() + BUSY_SECONDS)
-    thread = threading.Thread(target=extend, name="import", daemon=True)
+    _begin(database, account, plan)
+    arguments = (database, account, plan, cancellation, ended)
+    thread = threading.Thread(target=_watch, args=arguments, name="import", daemon=True)
     thread.start()
     error = ""
     try:
-        yield
+        yield cancellation
     except Problem as problem:
         error = problem.message
         raise
@@ -123,59 +141,88 @@ def busy(database: Database, account: int, plan: int) -> Iterator[None]:
             database.write(lambda tx: fail(tx, account, plan, error) if error else release(tx, account, plan))
 
 
-def _set_busy(database: Database, account: int, plan: int, until: int) -> None:
-    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
-    database.write(lambda tx: tx.execute(update(import_plans).where(*is_plan).values(busy_until=until)))
+def _begin(database: Database, account: int, plan: int) -> None:
+    """Mark the plan as in work. Raises IMPORT_STATE if it was asked to stop, or removed."""
+    is_stopping = _plan.busy_until < -clock.now()
+    statement = update(import_plans).where(_plan.id == plan, _plan.account == account, ~is_stopping)
+    values = {"busy_until": clock.now() + BUSY_SECONDS}
+    if database.write(lambda tx: tx.execute(statement.values(values)).rowcount) == 0:
+        raise canceled()
+
+
+def _watch(database: Database, account: int, plan: int, cancellation: Cancellation, ended: threading.Event) -> None:
+    """Extend the mark regularly, and cancel the work when it is asked to stop: the body of a thread."""
+    is_plan = (_plan.id == plan, _plan.account == account)
+    extended = time.monotonic()
+    while not ended.wait(_WATCH_SECONDS):
+        with suppress(Problem):  # a failed database fails the work itself
+            until = database.read(lambda tx: tx.execute(select(_plan.busy_until).where(*is_plan)).scalar())
+            if until is None or until < 0:
+                cancellation.cancel(canceled())
+            if time.monotonic() - extended > BUSY_SECONDS / 3:
+                database.write(lambda tx: extend(tx, account, plan))
+                extended = time.monotonic()
+
+
+def extend(tx: Connection, account: int, plan: int) -> None:
+    """Mark the plan as in work for another minute. A request to stop stays."""
+    until = clock.now() + BUSY_SECONDS
+    values = {"busy_until": case((_plan.busy_until < 0, -until), else_=until)}
+    tx.execute(update(import_plans).where(_plan.id == plan, _plan.account == account).values(values))
+
+
+def request_stop(tx: Connection, account: int, plan: int) -> None:
+    """Tell the process that works on the plan to stop: `busy_until` becomes negative."""
+    values = {"busy_until": -func.abs(_plan.busy_until)}
+    tx.execute(update(import_plans).where(_plan.id == plan, _plan.account == account).values(values))
 
 
 def hold(tx: Connection, account: int, plan: int) -> None:
-    """Lock the plan until the commit. Raises IMPORT_STATE if another one has replaced it."""
-    query = select(import_plans.c.id).where(import_plans.c.id == plan, import_plans.c.account == account)
+    """Lock the plan until the commit. Raises IMPORT_STATE if it was removed."""
+    query = select(_plan.id).where(_plan.id == plan, _plan.account == account)
     if tx.execute(query.with_for_update()).first() is None:
-        raise replaced()
+        raise canceled()
 
 
 def add_rows(tx: Connection, account: int, plan: int, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store rows of the source. Raises IMPORT_STATE if another plan has replaced it."""
-    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
-    values = {"row_count": import_plans.c.row_count + len(rows)}
+    """Store rows of the source. Raises IMPORT_STATE if the plan was asked to stop, or removed."""
+    is_plan = (_plan.id == plan, _plan.account == account, _plan.busy_until > 0)
+    values = {"row_count": _plan.row_count + len(rows)}
     if tx.execute(update(import_plans).where(*is_plan).values(values)).rowcount == 0:
-        raise replaced()
+        raise canceled()
     tx.execute(insert(import_rows), rows)
 
 
 def finish_reading(tx: Connection, account: int, plan: int, source: str, *, ignored: Sequence[str]) -> None:
-    """Make the plan complete. Raises IMPORT_STATE if another plan has replaced it."""
+    """Make the plan complete. Raises IMPORT_STATE if it was removed."""
     set_state(tx, account, plan, "planned", source=source, ignored=list(ignored))
 
 
 def fail(tx: Connection, account: int, plan: int, error: str) -> None:
     """Note why the plan could not be made, applied or undone. Only a plan that is not complete cannot be resumed."""
-    c = import_plans.c
-    state = case((c.state == "reading", "failed"), else_=c.state)
+    state = case((_plan.state == "reading", "failed"), else_=_plan.state)
     values = {"state": state, "error": error[:500], "busy_until": 0}
-    tx.execute(update(import_plans).where(c.id == plan, c.account == account).values(values))
+    tx.execute(update(import_plans).where(_plan.id == plan, _plan.account == account).values(values))
 
 
 def release(tx: Connection, account: int, plan: int) -> None:
     """End work on the plan."""
-    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    is_plan = (_plan.id == plan, _plan.account == account)
     tx.execute(update(import_plans).where(*is_plan).values(busy_until=0))
 
 
 def acquire(tx: Connection, account: int, plan: int, state: State) -> None:
     """Begin work on the plan. Raises IMPORT_STATE while another process works on it."""
-    c, now = import_plans.c, clock.now()
-    is_busy = (c.busy_until > now) & (c.busy_until <= now + 2 * BUSY_SECONDS)
-    statement = update(import_plans).where(c.id == plan, c.account == account, ~is_busy)
+    now = clock.now()
+    is_busy = func.abs(_plan.busy_until).between(now + 1, now + 2 * BUSY_SECONDS)
+    statement = update(import_plans).where(_plan.id == plan, _plan.account == account, ~is_busy)
     if tx.execute(statement.values(state=state, error="", busy_until=now + BUSY_SECONDS)).rowcount == 0:
         raise running()
 
 
 def running() -> Problem:
     """Return the problem of an import on which a process works."""
-    message = "An import of this account is running. Wait for its end, at most a minute if it was interrupted."
-    return Problem(Kind.IMPORT_STATE, message)
+    return Problem(Kind.IMPORT_STATE, "An import of this account is running. Wait until it ends, or cancel it.")
 
 
 def find(tx: Connection, account: int) -> Plan | None:
@@ -185,7 +232,7 @@ def find(tx: Connection, account: int) -> Plan | None:
 
 def all_of(tx: Connection, account: int) -> Sequence[Plan]:
     """Return the plan of the account, and those that a new one replaced at the same time, newest first."""
-    query = select(*_PLAN_COLUMNS).where(import_plans.c.account == account).order_by(import_plans.c.id.desc())
+    query = select(*_PLAN_COLUMNS).where(_plan.account == account).order_by(_plan.id.desc())
     return [Plan(**row) for row in tx.execute(query).mappings()]
 
 
@@ -198,16 +245,15 @@ def current(tx: Connection, account: int) -> Plan:
 
 
 def set_state(tx: Connection, account: int, plan: int, state: State, **values: Any) -> None:
-    """Set the state of a plan. Raises IMPORT_STATE if another plan has replaced it."""
-    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    """Set the state of a plan. Raises IMPORT_STATE if it was removed."""
+    is_plan = (_plan.id == plan, _plan.account == account)
     if tx.execute(update(import_plans).where(*is_plan).values(state=state, **values)).rowcount == 0:
-        raise replaced()
+        raise canceled()
 
 
-def replaced() -> Problem:
-    """Return the problem of a plan that another import has replaced or is applying."""
-    message = "Another import of this account has begun. Wait for its end, then start this one again."
-    return Problem(Kind.IMPORT_STATE, message)
+def canceled() -> Problem:
+    """Return the problem of work on a plan that was asked to stop, or was removed."""
+    return Problem(Kind.IMPORT_STATE, "The import was canceled before its end.")
 
 
 def summary(tx: Connection, account: int, plan: int) -> Summary:

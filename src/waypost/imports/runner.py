@@ -5,64 +5,35 @@ it. The thread starts after the commit, so a repeated request starts nothing twi
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import IO, TypeVar
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 import structlog
 from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
-from waypost.errors import Kind, Problem, not_found
-from waypost.imports import apply, plan_removal, planner, plans, undo
+from waypost.errors import Problem, invalid, not_found
+from waypost.imports import apply, jobs, plan_removal, planner, plans, undo, uploads
 from waypost.imports.archives.staging import Staging
+from waypost.imports.jobs import Job
+from waypost.imports.plan_removal import Removal
 from waypost.imports.planner import Options, Source
 from waypost.imports.plans import Plan, State
 from waypost.imports.sources import registry
 from waypost.imports.sources.registry import Service, ServiceOptions
+from waypost.imports.uploads import ImportFile
 from waypost.storage.store import ObjectNotFound
 
-MAX_FILE_BYTES = 1 << 30
-_MOST_RUNNING = 8
-_OLD_SECONDS = 86_400
-_PREFIX = "import-"
-_running = threading.BoundedSemaphore(_MOST_RUNNING)
+_FILE_SECONDS, _SECONDS_PER_MIB = 600, 4
 _log = structlog.get_logger("imports")
 OpenSource = Callable[[], AbstractContextManager[Source]]
+Work = Callable[[int], object]
 R = TypeVar("R")
 Respond = Callable[[Connection], R]
-
-
-def new_file(folder: Path) -> IO[bytes]:
-    """Return an empty file that is deleted when it is closed. Deletes those of processes that were killed."""
-    for path in folder.glob(f"{_PREFIX}*"):
-        if path.stat().st_mtime < time.time() - _OLD_SECONDS:
-            path.unlink(missing_ok=True)
-    return NamedTemporaryFile(dir=folder, prefix=_PREFIX)  # closed when the plan is made
-
-
-def copy_file(folder: Path, chunks: Iterable[bytes]) -> IO[bytes]:
-    """Return a temporary file with this content. Raises TOO_LARGE."""
-    copy, size = new_file(folder), 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > MAX_FILE_BYTES:
-            copy.close()
-            raise too_large()
-        copy.write(chunk)
-    copy.flush()
-    return copy
-
-
-def too_large() -> Problem:
-    """Return the TOO_LARGE problem of a file."""
-    message = f"The file has more than {MAX_FILE_BYTES >> 30} GiB. Split it, or use the command waypost import."
-    return Problem(Kind.TOO_LARGE, message, field="file")
 
 
 def read_service(
@@ -74,8 +45,11 @@ def read_service(
     respond: Respond[R],
 ) -> R:
     """Start to read the API of a service. Raises INVALID on `url` or `token`, and as `start_reading`."""
-    source = registry.of_service(service, token, service_options)
-    return start_reading(context, source.name, lambda: nullcontext(source), options, respond)
+    job = _job(context)
+    waits = {"sleep": job.cancellation.sleep, "check": job.cancellation.check, "waiting": job.waiting}
+    reader = {**service_options.reader, **waits, "patience": job.patience}
+    source = registry.of_service(service, token, replace(service_options, reader=reader))
+    return start_reading(context, job, source.name, lambda: nullcontext(source), options, respond)
 
 
 def read_stored_file(
@@ -87,38 +61,50 @@ def read_stored_file(
     respond: Respond[R],
 ) -> R:
     """Start to read an object of the storage. Raises NOT_FOUND, and as `start_reading`."""
-    if context.store.size(name) is None:
+    size = context.store.size(name)
+    if size is None:
         raise not_found("file")
+    if size > uploads.MAX_BYTES:
+        raise uploads.too_large()
+    job = _job(context)
 
-    @contextmanager
-    def open_copy() -> Iterator[Source]:
+    def load() -> Iterator[bytes]:
         try:
             _, chunks = context.store.load(name)
         except ObjectNotFound:
             raise not_found("file") from None
-        copy = copy_file(context.settings.data_dir, chunks)
-        with _closing(copy, registry.of_file(Path(copy.name), columns, zone, _staging(context))) as source:
+        for chunk in chunks:
+            job.cancellation.check()
+            yield chunk
+
+    @contextmanager
+    def open_copy() -> Iterator[Source]:
+        copy = uploads.copy(context.settings.data_dir, context.account, size, load)
+        with copy, registry.of_file(copy.path, columns, zone, _staging(context)) as source:
             yield source
 
-    return start_reading(context, "file", open_copy, options, respond)
+    return start_reading(context, job, "file", _limited(open_copy, job, size), options, respond)
 
 
 def read_file(
     context: RequestContext,
-    file: IO[bytes],
+    file: ImportFile,
     columns: Mapping[str, str],
     zone: ZoneInfo,
     options: Options,
     respond: Respond[R],
 ) -> R:
-    """Start to read a temporary file, which is deleted at the end. Raises as `start_reading`."""
+    """Start to read an uploaded file, which is deleted at the end. Raises as `start_reading`."""
+    job = _job(context)
+
+    @contextmanager
+    def open_file() -> Iterator[Source]:
+        with file, registry.of_file(file.path, columns, zone, _staging(context)) as source:
+            yield source
+
     try:
         return start_reading(
-            context,
-            "file",
-            lambda: _closing(file, registry.of_file(Path(file.name), columns, zone, _staging(context))),
-            options,
-            respond,
+            context, job, "file", _limited(open_file, job, file.size), options, respond, close=file.close
         )
     except BaseException:
         file.close()
@@ -126,9 +112,15 @@ def read_file(
 
 
 def start_reading(
-    context: RequestContext, name: str, open_source: OpenSource, options: Options, respond: Respond[R]
+    context: RequestContext,
+    job: Job,
+    name: str,
+    open_source: OpenSource,
+    options: Options,
+    respond: Respond[R],
+    close: Callable[[], object] = lambda: None,
 ) -> R:
-    """Start to make a plan; return the response. `name` is that of the source.
+    """Start to make a plan; return the response. `name` is that of the source, `close` is called at the end.
 
     Raises IMPORT_STATE while another import of the account runs, UNAVAILABLE while too many of others run.
     """
@@ -136,55 +128,55 @@ def start_reading(
 
     def work(plan: int) -> None:
         with open_source() as source:
-            check = context.resources.maintenance.require_off
+            check = job.cancellation.check
             planner.read(context.database, context.settings, context.account, plan, source, options, check)
 
-    with _thread_limit():
-        plan_removal.clear(context.database, context.account)
-        add = partial(plans.add, account=context.account, source=name, conflicts=options.conflicts)
-        return _start(context, add, work, respond)
+    plan_removal.clear(context.database, context.account)
+    add = partial(plans.add, account=context.account, source=name, conflicts=options.conflicts)
+    return _start(context, job, add, work, respond, close)
 
 
 def start_applying(context: RequestContext, respond: Respond[R]) -> R:
     """Start to apply the plan, or resume it; return the response. Raises as `apply.apply` and `start_reading`."""
     plan = _plan(context)
     apply.require_state(plan)
-    check = context.resources.maintenance.require_off
+    job = _job(context)
 
-    def work(_plan: int) -> None:
-        apply.apply(context.database, context.account, context.settings, check)
+    def work(plan: int) -> None:
+        apply.run(context.database, context.account, plan, context.settings, job.cancellation.check)
 
-    with _thread_limit():
-        return _start(context, _acquiring(context, plan, "applying"), work, respond)
+    return _start(context, job, _acquiring(context, plan, "applying"), work, respond)
 
 
 def start_undoing(context: RequestContext, respond: Respond[R]) -> R:
     """Start to undo the import, or resume it; return the response. Raises as `undo.undo` and `start_reading`."""
     plan = _plan(context)
     undo.require_unedited(plan, undo.preview(context.database, context.account))
-    check = context.resources.maintenance.require_off
+    job = _job(context)
 
-    def work(_plan: int) -> None:
-        undo.undo(context.database, context.account, check)
+    def work(plan: int) -> None:
+        undo.run(context.database, context.account, plan, job.cancellation.check)
 
-    with _thread_limit():
-        return _start(context, _acquiring(context, plan, "undoing"), work, respond)
+    return _start(context, job, _acquiring(context, plan, "undoing"), work, respond)
 
 
-def remove(context: RequestContext, respond: Respond[R]) -> R:
-    """Delete the plan of the account; return the response. Its links stay.
+def remove(context: RequestContext, begin: Callable[[Connection, int], Removal], respond: Callable[[str], R]) -> R:
+    """Delete the plan of the account, and cancel its reading; `respond` gets the message. Its links stay.
 
-    Raises NOT_FOUND, IMPORT_STATE while a process works on it.
+    A process that applies or undoes it is asked to stop, and the plan stays. `begin` is `plan_removal.begin`, or
+    `cancel` for a running import only. Raises as it does.
     """
-    plan = _plan(context)
-    context.write(_acquiring(context, plan, plan.state))
-    plan_removal.empty(context.database, context.account, plan.id)
+    removal = context.write(lambda tx: begin(tx, context.account))
+    jobs.running.cancel(removal.plan)
+    if not removal.is_stopped_only:
+        plan_removal.empty(context.database, context.account, removal.plan)
 
-    def work(tx: Connection) -> R:
-        plan_removal.drop(tx, context.account, plan.id)
-        return respond(tx)
+    def work(tx: Connection) -> Removal:
+        if not removal.is_stopped_only:
+            plan_removal.drop(tx, context.account, removal.plan)
+        return removal
 
-    return context.change(work, lambda response: response)
+    return context.change(work, lambda removed: respond(removed.message))
 
 
 def _acquiring(context: RequestContext, plan: Plan, state: State) -> Callable[[Connection], int]:
@@ -201,11 +193,27 @@ def _staging(context: RequestContext) -> Staging:
     return Staging(context.database, context.store, context.settings, context.account)
 
 
-@contextmanager
-def _closing(file: IO[bytes], source: AbstractContextManager[Source]) -> Iterator[Source]:
-    """Delete the file when the source is closed."""
-    with file, source as opened:
-        yield opened
+def _job(context: RequestContext) -> Job:
+    return Job(context.resources.maintenance.require_off)
+
+
+def _limited(open_source: OpenSource, job: Job, size: int) -> OpenSource:
+    """Return a function that opens a file of `size` bytes, and cancels the import if reading takes too long."""
+    seconds = _FILE_SECONDS + size // (1 << 20) * _SECONDS_PER_MIB
+    message = f"The file could not be read within {seconds // 60} minutes. Split it, or use the command waypost import."
+
+    @contextmanager
+    def open_limited() -> Iterator[Source]:
+        timer = threading.Timer(seconds, job.cancellation.cancel, [invalid("file", message)])
+        timer.daemon = True
+        timer.start()
+        try:
+            with open_source() as source:
+                yield source
+        finally:
+            timer.cancel()
+
+    return open_limited
 
 
 def _plan(context: RequestContext) -> Plan:
@@ -215,50 +223,44 @@ def _plan(context: RequestContext) -> Plan:
     return plan
 
 
-@contextmanager
-def _thread_limit() -> Iterator[None]:
-    """Take the right to start a thread, which returns it; without a thread, after an error, it is returned here.
-
-    Raises UNAVAILABLE.
-    """
-    if not _running.acquire(blocking=False):
-        raise Problem(Kind.UNAVAILABLE, "Other imports are running. Please try again later.", retry_after=60)
-    try:
-        yield
-    except BaseException:
-        _running.release()
-        raise
-
-
 def _start(
     context: RequestContext,
+    job: Job,
     begin: Callable[[Connection], int],
-    work: Callable[[int], object],
+    work: Work,
     respond: Respond[R],
+    close: Callable[[], object] = lambda: None,
 ) -> R:
     """Change the plan with `begin` and store the response, in one transaction; then run `work` with its id in a thread.
 
-    A problem of the thread is noted in the plan.
+    A problem of the thread is noted in the plan. Raises UNAVAILABLE while too many imports run.
     """
-    plan, response = context.write(lambda tx: (begin(tx), context.answer(tx, respond(tx))))
-    database, account = context.database, context.account
-
-    def run() -> None:
-        error = ""
-        try:
-            work(plan)
-        except Problem as problem:
-            error = problem.message
-        except OSError as problem:
-            error = f"The file cannot be read: {problem.strerror}."
-        except Exception:  # noqa: BLE001  # a thread has no caller
-            _log.exception("import failed", account=account)
-            error = plans.UNEXPECTED
-        finally:
-            _running.release()
-        if error:
-            with suppress(Problem):  # without a database the plan counts as interrupted after a minute
-                database.write(lambda tx: plans.fail(tx, account, plan, error))
-
-    threading.Thread(target=run, name="import", daemon=True).start()
+    jobs.running.add(job)
+    try:
+        job.plan, response = context.write(lambda tx: (begin(tx), context.answer(tx, respond(tx))))
+    except BaseException:
+        jobs.running.remove(job)
+        raise
+    threading.Thread(target=_run, args=(context, job, work, close), name="import", daemon=True).start()
     return response
+
+
+def _run(context: RequestContext, job: Job, work: Work, close: Callable[[], object]) -> None:
+    """Work on the plan: the body of a thread."""
+    try:
+        with plans.busy(context.database, context.account, job.plan, job.cancellation), job.working():
+            _explain_os_errors(lambda: work(job.plan))
+    except Problem:
+        pass  # noted in the plan; without a database, the plan counts as interrupted after a minute
+    except Exception:  # noqa: BLE001  # a thread has no caller
+        _log.exception("import failed", account=context.account)
+    finally:
+        jobs.running.remove(job)
+        close()
+
+
+def _explain_os_errors(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except OSError as error:
+        raise invalid("file", f"The file cannot be read: {error.strerror}.") from error

@@ -18,6 +18,7 @@ from waypost.errors import Kind, Problem
 from waypost.imports import apply_links, click_history, plans
 from waypost.imports.archives import apply_parts
 from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, is_used
+from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
@@ -52,24 +53,29 @@ def preview(database: Database, account: int) -> Preview:
 
 
 def undo(database: Database, account: int, check: Callable[[], object] = lambda: None) -> Preview:
-    """Undo the last import. If interrupted, call it again to resume. `check` is called before every batch.
+    """Undo the last import. If interrupted, call it again to resume. `check` is called after every batch.
 
-    Raises as `preview`, and IMPORT_STATE if one of its items was edited since.
+    Raises as `preview`, and IMPORT_STATE if one of its items was edited since, or if it is canceled.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     undone = preview(database, account)
     require_unedited(plan, undone)
-    with plans.busy(database, account, plan.id):
-        database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
-        click_history.remove_all(database, account, plan.id, check)
-        apply_parts.remove_all(database, account, plan.id, check)
-        for are_foundations in (False, True):  # items are deleted before those that they refer to
-            pace, last = Pace(database, BATCH, MAX_BATCH), 0
-            undo_batch = partial(_undo_batch, account=account, plan=plan.id, are_foundations=are_foundations)
-            while last := pace.write(lambda tx, size, last=last, work=undo_batch: work(tx, after=last, size=size)):  # type: ignore[misc]
-                check()
-        database.write(lambda tx: _remove_added(tx, account, plan.id))
+    with plans.busy(database, account, plan.id, Cancellation(check)) as cancellation:
+        run(database, account, plan.id, cancellation.check)
     return undone
+
+
+def run(database: Database, account: int, plan: int, check: Callable[[], object]) -> None:
+    """Undo a plan that is marked as in work."""
+    database.write(lambda tx: plans.set_state(tx, account, plan, "undoing"))
+    click_history.remove_all(database, account, plan, check)
+    apply_parts.remove_all(database, account, plan, check)
+    for are_foundations in (False, True):  # items are deleted before those that they refer to
+        pace, last = Pace(database, BATCH, MAX_BATCH), 0
+        undo_batch = partial(_undo_batch, account=account, plan=plan, are_foundations=are_foundations)
+        while last := pace.write(lambda tx, size, last=last, work=undo_batch: work(tx, after=last, size=size)):  # type: ignore[misc]
+            check()
+    database.write(lambda tx: _remove_added(tx, account, plan))
 
 
 def require_unedited(plan: plans.Plan, preview: Preview) -> None:

@@ -8,11 +8,14 @@ from typing import Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from waypost import setting_urls
 from waypost.errors import invalid
+from waypost.http.safe_client import HostPorts
 from waypost.imports.archives import reader
 from waypost.imports.archives.source import ArchiveSource
 from waypost.imports.archives.staging import Staging
 from waypost.imports.planner import Source
+from waypost.imports.record import Record
 from waypost.imports.sources import sqlite_files
 from waypost.imports.sources.bitly import BitlySource
 from waypost.imports.sources.chhoto import ChhotoSource
@@ -20,6 +23,7 @@ from waypost.imports.sources.csv_columns import CsvSource
 from waypost.imports.sources.dub import DubSource
 from waypost.imports.sources.kutt import KuttSource
 from waypost.imports.sources.linkstack import LinkStackSource
+from waypost.imports.sources.patience import Patience
 from waypost.imports.sources.rebrandly import RebrandlySource
 from waypost.imports.sources.shlink import ShlinkSource
 from waypost.imports.sources.short_io import ShortIoSource
@@ -54,21 +58,23 @@ class ServiceOptions:
     url: str = ""
     zone: ZoneInfo | None = None
     history: bool = True
-    trusted_hosts: frozenset[str] = frozenset()
+    trusted_hosts: HostPorts = frozenset()
     reader: Mapping[str, Any] = field(default_factory=dict)
 
 
-def trusted_hosts(settings: Settings) -> frozenset[str]:
-    """Return the hosts of the own network from which accounts may import."""
-    return frozenset(host.strip().lower() for host in settings.import_hosts.split(",") if host.strip())
+def trusted_hosts(settings: Settings) -> HostPorts:
+    """Return the hosts and ports of the own network from which accounts may import."""
+    return setting_urls.host_ports(settings.import_hosts)
 
 
-def hosts_of(url: str) -> frozenset[str]:
-    """Return the host of a URL, for `trusted_hosts`."""
+def hosts_of(url: str) -> HostPorts:
+    """Return the host and port of a URL, for `trusted_hosts`."""
     try:
-        return frozenset(filter(None, [urlsplit(url).hostname]))
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         return frozenset()
+    return frozenset({(parts.hostname, port)} if parts.hostname else ())
 
 
 def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
@@ -78,6 +84,7 @@ def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
     if service in SELF_HOSTED and not options.url:
         raise invalid("url", f"url: enter the address of your {LABELS[service]} server.")
     values: dict[str, Any] = {"base": options.url, "trusted_hosts": options.trusted_hosts, **options.reader}
+    patience = values.setdefault("patience", Patience())
     if service not in SELF_HOSTED and options.url:
         raise invalid("url", f"url: {LABELS[service]} has only one address. Leave it out.")
     if service in _WITH_HISTORY:
@@ -94,8 +101,20 @@ def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
         "short.io": ShortIoSource,
         "yourls": YourlsSource,
     }
-    source: Source = sources[service](token, **values)
-    return source
+    return _ServiceSource(sources[service](token, **values), patience)
+
+
+class _ServiceSource:
+    """A source whose records, and their clicks, renew the patience with its server."""
+
+    def __init__(self, source: Source, patience: Patience) -> None:
+        self.name, self.ignored = source.name, source.ignored
+        self._source, self._patience = source, patience
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in self._patience.renewing(self._source):
+            record.history = self._patience.renewing(record.history)
+            yield record
 
 
 @contextmanager

@@ -82,8 +82,11 @@ class AsyncImportsOperations(AsyncRequests):
         return await self._fetch(ImportDetails, "POST", ("import", "undo"), part="details")
 
     async def delete_import(self) -> MessageResponse:
-        """Delete the plan of the last import.
+        """Delete the plan of the last import, and cancel its reading.
 
         Its links stay, and undo is no longer possible.
+
+        While the import is applied or undone, this stops it after the current step, and the plan stays:
+        resume or undo it.
         """
         return await self._fetch(MessageResponse, "DELETE", ("import", "delete"))
