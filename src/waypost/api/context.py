@@ -1,6 +1,7 @@
 """The context of an authenticated API request: its account and its access to the data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, TypeVar
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
 from waypost.api.idempotency import Claim
+from waypost.api.request_budget import RequestBudget
 from waypost.branding import store as brands
 from waypost.branding.brand import NO_BRAND, PRODUCT, Brand
 from waypost.clicks.ingest import read_barrier
@@ -66,6 +68,9 @@ class RequestContext:
 
     take_requests: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
     """Take further requests from the limit of the API key. Raises RATE_LIMITED if fewer are left."""
+
+    budget: RequestBudget = field(default_factory=RequestBudget, kw_only=True)
+    """The budget of the request for slow work, which the items of a bulk request share."""
 
     language: str = field(default=SOURCE_LANGUAGE, kw_only=True)
     """The language of the request."""
@@ -164,6 +169,18 @@ class RequestContext:
     ) -> R:
         """Like `change`, for a `work` that makes many such changes with few statements: a bulk request joins them."""
         return self.change(lambda tx: work(tx, [value])[0], respond)
+
+    @contextmanager
+    def fetch(self, field: str, *, seconds: float) -> Iterator[float]:
+        """Send a request to another server in the block, for the number of seconds that is the value.
+
+        The first one of a request is part of it; each further one takes a request from the limit of the API key.
+        Raises INVALID on the field, and RATE_LIMITED.
+        """
+        with self.budget.fetch(field, seconds) as left:
+            if self.budget.fetches > 1:
+                self.take_requests(1)
+            yield left
 
     def answer(self, tx: Connection, response: R) -> R:
         """Return the response of the request; with an idempotency key, store it in the transaction of the change."""

@@ -38,6 +38,7 @@ class Endpoint:
     def __init__(self, route: APIRoute) -> None:
         self.route = route
         self.has_body = route.body_field is not None
+        self.is_long = route.path.endswith("/bulk")
         self.is_async = inspect.iscoroutinefunction(route.endpoint)
         self._segments = [segment.strip("{}").removesuffix(":rest") for segment in _segments(route.path)]
         self._has_rest = route.path.endswith(":rest}")

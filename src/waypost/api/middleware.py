@@ -1,5 +1,6 @@
 """The edge of the API: request ids, dispatch to endpoints, logging and error responses."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from waypost.api import idempotency, request_body
 from waypost.api.authentication import Authenticator, presented_key
 from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable, Input, Match, parse_query
+from waypost.api.request_budget import Abandoned, RequestBudget
 from waypost.api.response_recorder import ResponseRecorder
 from waypost.api.responses import problem_response, validation_problem
 from waypost.api.threads import RequestThreads
@@ -130,7 +132,10 @@ async def _respond(
             await threads.run(authenticate)  # so that the request counts
         raise
 
+    budget = RequestBudget() if endpoint.is_long else None
+
     def run(own_context: RequestContext) -> Response:
+        own_context = own_context if budget is None else replace(own_context, budget=budget)
         parsed = request_body.parse(body, request.headers.get("content-type", "")) if endpoint.has_body else None
         return endpoint.run(Input(own_context, parameters, parse_query(request.scope["query_string"]), parsed))
 
@@ -141,7 +146,7 @@ async def _respond(
             return run(own_context)
         claim = idempotency.Claim(own_context.account, key, endpoint.render)
         database = own_context.database
-        seconds = idempotency.LONG_CLAIM_SECONDS if endpoint.route.path.endswith("/bulk") else idempotency.CLAIM_SECONDS
+        seconds = idempotency.LONG_CLAIM_SECONDS if endpoint.is_long else idempotency.CLAIM_SECONDS
         stored = idempotency.take(database, claim, idempotency.digest_of(request, body), seconds=seconds)
         if stored is not None:
             return stored
@@ -150,7 +155,26 @@ async def _respond(
         finally:
             database.write(claim.release, durability="relaxed", autocommit=True)
 
-    return await threads.run(run_once)
+    return await (threads.run(run_once) if budget is None else _run_for_client(threads, request, run_once, budget))
+
+
+async def _run_for_client(
+    threads: RequestThreads, request: Request, work: Callable[[], Response], budget: RequestBudget
+) -> Response:
+    """Run `work` in a thread, and tell it when the client disconnects."""
+
+    async def note_disconnect() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        budget.is_abandoned = True
+
+    watcher = asyncio.create_task(note_disconnect())
+    try:
+        return await threads.run(work)
+    except Abandoned as error:
+        raise Problem(Kind.UNAVAILABLE, "The client has disconnected. Nothing was changed.") from error
+    finally:
+        watcher.cancel()
 
 
 def _require_utf8(query: bytes) -> None:

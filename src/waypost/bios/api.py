@@ -11,8 +11,7 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import PathId
-from waypost.bios import blocks, ops, pictures
-from waypost.bios.picture_copies import Copies
+from waypost.bios import blocks, ops, picture_copies, pictures
 from waypost.bios.schemas import BioAnswer, BioChange, BioDetails, BioDone, BioOut, BlockClicks, NewBio
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
@@ -59,7 +58,7 @@ def read_bio_page_statistics(context: Context, id: PathId, span: RequestedSpan) 
 @router.post("/bio/add")
 def create_bio_page(context: Context, body: NewBio) -> BioDone:
     """Create a bio page."""
-    fields: Any = Copies(context).resolve(body.sent())
+    fields: Any = picture_copies.fields_of(context, body.sent())
     return context.change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
         lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
@@ -74,7 +73,7 @@ def update_bio_page(context: Context, id: PathId, body: BioChange) -> MessageRes
     same destination or title keep their clicks.
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no picture for a page of another account
-    fields: Any = Copies(context).resolve(body.sent())
+    fields: Any = picture_copies.fields_of(context, body.sent())
     return context.change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
         lambda _: MessageResponse(message="Bio page has been updated successfully."),

@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 
 from waypost.api.context import RequestContext
 from waypost.bios import pictures
-from waypost.errors import Problem, invalid
+from waypost.errors import invalid
 from waypost.pictures import sources
 from waypost.pictures.decoding import Rules, decode
 
@@ -66,39 +66,35 @@ def _replace_part(
     return {**values, part: copy(values[part], place)} if values.get(part) else values
 
 
-class Copies:
-    """The pictures of one request: each source is loaded once."""
+def fields_of(context: RequestContext, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a page with copies instead of the sources of pictures. Raises INVALID.
 
-    def __init__(self, context: RequestContext) -> None:
-        self._context = context
-        self._known: dict[tuple[str, str], str | Problem] = {}
+    Each source is loaded once for a request.
+    """
+    return replace_pictures(sent, partial(_copy, context))
 
-    def resolve(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a page with copies instead of the sources of pictures. Raises INVALID."""
-        return replace_pictures(fields, self._copy)
 
-    def _copy(self, source: str, place: Place) -> str:
-        """Return the copy of a picture; the name of one that the page has, whose URL clients send back."""
-        name = source.strip().removeprefix(f"{self._context.settings.base}/").rpartition("/")[2]
-        if pictures.is_name(name):
-            return name
-        if sources.is_data(source):
-            return copy_of_data(source, place)
-        known = self._known.get((source, place.rules.field))
-        if known is None:
-            known = self._known[source, place.rules.field] = self._load(source, place)
-        if isinstance(known, Problem):
-            raise known
-        return known
+def _copy(context: RequestContext, source: str, place: Place) -> str:
+    """Return the copy of a picture; the name of one that the page has, whose URL clients send back."""
+    name = source.strip().removeprefix(f"{context.settings.base}/").rpartition("/")[2]
+    if pictures.is_name(name):
+        return name
+    field = place.rules.field
+    if sources.is_data(source):
+        return _counted(context, copy_of_data(source, place), field)
+    refusal = invalid(field, f"{field}: one request can load at most {_MAX_LOADED} pictures.")
+    return context.budget.load_once(
+        "picture",
+        (source, place),
+        lambda: _counted(context, own_copy(sources.load(context, source, place.rules), place), field),
+        most=_MAX_LOADED,
+        refusal=refusal,
+    )
 
-    def _load(self, source: str, place: Place) -> str | Problem:
-        field = place.rules.field
-        if len(self._known) >= _MAX_LOADED:
-            return invalid(field, f"{field}: one request can load at most {_MAX_LOADED} pictures.")
-        try:
-            return own_copy(sources.load(self._context, source, place.rules), place)
-        except Problem as problem:
-            return problem
+
+def _counted(context: RequestContext, copy: str, field: str) -> str:
+    context.budget.keep_copy(field, len(copy))
+    return copy
 
 
 def _as_webp(image: Image.Image, side: int) -> str:

@@ -92,7 +92,8 @@ def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
     def change_in_bulk(context: Context, body: BulkRequest) -> Any:
         """Run up to 1,000 changes in one transaction.
 
-        Each started hundred of changes counts as one request of the rate limit.
+        Each started hundred of changes counts as one request of the rate limit, and each request to another server
+        after the first one as one more.
         """
         if (body.items is None) == (body.selection is None):
             raise invalid("items", "Send items or selection, and not both.")
@@ -102,6 +103,7 @@ def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
         prepared = [prepare(context, endpoints(), item) for item in sent]
 
         def work(tx: Connection) -> list[dict[str, Any]]:
+            context.budget.require_client()
             if body.selection and _select(tx, context, body.selection) != ids:
                 raise _changed(len(ids))
             with change_log.in_one_batch(tx):

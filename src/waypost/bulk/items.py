@@ -113,13 +113,20 @@ class Prepared:
 def prepare(context: RequestContext, endpoints: EndpointTable, sent: Any) -> Prepared | Problem:
     """Return the item, ready to run, or the problem of the single request."""
     try:
+        context.budget.begin_item()
         item = Item.model_validate(sent)
         method, path = item.path()
         match = endpoints.find(method, path)
         if match is None or match[0].is_async:
             raise _unsupported(item)
         endpoint, parameters = match
-        own = _Preparation(context.account, context.resources, can_change_login=False)
+        own = _Preparation(
+            context.account,
+            context.resources,
+            can_change_login=False,
+            take_requests=context.take_requests,
+            budget=context.budget,
+        )
         change = endpoint.call(Input(own, parameters, {}, item.fields or {}))
         assert isinstance(change, _Change), path
     except Problem as problem:

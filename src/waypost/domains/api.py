@@ -182,4 +182,5 @@ def ask(context: RequestContext, scheme: str, host: str) -> None:
     """Raise INVALID on `domain` unless it points at this service now."""
     challenge = ownership_check.new_challenge()
     expected = context.read(lambda tx: ownership_check.proof(tx, challenge))
-    ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected)
+    with context.fetch("domain", seconds=ownership_check.SECONDS) as seconds:
+        ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected, seconds=seconds)

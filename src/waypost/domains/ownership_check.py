@@ -11,6 +11,8 @@ from waypost.http.safe_client import Resolver
 from waypost.signing import installation_signer
 
 PATH = "/.well-known/waypost/"
+SECONDS = 10
+"""The time for a request to a domain."""
 _CHALLENGE_BYTES = 16
 _MAX_CHALLENGE = 64  # characters
 
@@ -34,7 +36,13 @@ def new_challenge() -> str:
 
 
 def must_point_here(
-    scheme: str, host: str, *, challenge: str, expected: str, resolver: Resolver = safe_client.resolve
+    scheme: str,
+    host: str,
+    *,
+    challenge: str,
+    expected: str,
+    seconds: float,
+    resolver: Resolver = safe_client.resolve,
 ) -> None:
     """Raise INVALID on `domain` unless a request to the host reaches this installation.
 
@@ -42,7 +50,7 @@ def must_point_here(
     """
     url = f"{scheme}://{host}{PATH}{challenge}"
     try:
-        response = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
+        response = safe_client.fetch(url, max_bytes=1024, seconds=seconds, verify=False, resolver=resolver)
     except safe_client.Refused as error:
         message = (
             f"domain must point at this service before it is added; {host} does not:"

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from waypost.api.types import ItemId
 from waypost.bios import api, ops
 from waypost.bios.blocks import Block
-from waypost.bios.picture_copies import Copies
+from waypost.bios.picture_copies import fields_of
 from waypost.bios.schemas import AnyBlock, BioChange, BioDetails, BlockClicks, NewBio
 from waypost.db import crud
 from waypost.db.schema import bios
@@ -113,7 +113,7 @@ def change_bio_page(context: ToolContext, arguments: ChangeBioPage) -> BioState:
 def add_bio_block(context: ToolContext, arguments: AddBioBlock) -> BioState:
     """Add one block to a bio page. The other blocks are kept."""
     sent = {"blocks": [arguments.block.model_dump(exclude_unset=True)]}
-    (block,) = Copies(context).resolve(sent)["blocks"]
+    (block,) = fields_of(context, sent)["blocks"]
 
     def work(tx: Connection) -> None:
         crud.lock_row(tx, bios, context.account, arguments.id)

@@ -11,7 +11,6 @@ from waypost.api.context import RequestContext
 from waypost.db.schema import files
 from waypost.errors import invalid
 from waypost.http import safe_client
-from waypost.http.safe_client import Resolver
 from waypost.pictures.decoding import Rules
 from waypost.settings import Settings
 from waypost.storage.store import ObjectNotFound
@@ -31,9 +30,11 @@ def load(context: RequestContext, source: str, rules: Rules) -> bytes:
     stored = _load_own_file(context, source, rules)
     if stored is not None:
         return stored
-    if source.strip().lower().startswith(("http://", "https://")):
-        return fetch(source, rules)
     field = rules.field
+    if source.strip().lower().startswith(("http://", "https://")):
+        url = validation.web_url(source, field=field)
+        with context.fetch(field, seconds=_SECONDS) as seconds:
+            return _fetch(url, rules, seconds)
     message = f"{field} must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours."
     raise invalid(field, message)
 
@@ -43,12 +44,11 @@ def is_data(source: str) -> bool:
     return source.strip().lower().startswith("data:")
 
 
-def fetch(url: str, rules: Rules, *, resolver: Resolver = safe_client.resolve) -> bytes:
+def _fetch(url: str, rules: Rules, seconds: float) -> bytes:
     """Return the bytes behind a public URL. Raises INVALID on the field."""
     field = rules.field
-    url = validation.web_url(url, field=field)
     try:
-        answer = safe_client.fetch(url, max_bytes=rules.max_bytes, seconds=_SECONDS, resolver=resolver)
+        answer = safe_client.fetch(url, max_bytes=rules.max_bytes, seconds=seconds)
     except safe_client.Refused as error:
         raise invalid(field, f"{field} cannot be fetched: {error}.") from error
     if answer.status != 200:

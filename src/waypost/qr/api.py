@@ -116,7 +116,7 @@ def create_qr_code(context: Context, body: NewCode) -> CodeDone:
 
     Its image is decoded before the code is saved, so that a style that cannot be scanned is rejected.
     """
-    new = service.proven(context, body, service.Logos(context))
+    new = service.proven(context, body)
     return context.change(
         lambda tx: ops.add(tx, context.account, new),
         lambda code: CodeDone(id=code, link=picture_url(new.alias, context)),
@@ -129,7 +129,7 @@ def preview_qr_code(context: Context, body: PreviewCode) -> Preview:
 
     The short URL in the image of a tracked code does not work.
     """
-    new = service.draft(context, body, service.Logos(context))
+    new = service.draft(context, body)
     drawing = service.prove(new)
     encoded = base64.b64encode(drawing.render(body.format, body.size)).decode()
     image = f"data:{MEDIA[body.format]};base64,{encoded}"
@@ -139,8 +139,8 @@ def preview_qr_code(context: Context, body: PreviewCode) -> Preview:
 @router.post("/qr/bulk")
 def create_qr_codes(context: Context, body: NewCodes) -> CodesDone:
     """Create up to 500 QR codes. One that fails does not affect the others."""
-    request_logos = service.Logos(context)
-    drafts = [_proven(context, item, request_logos) for item in body.codes]
+    drafts = [_proven(context, item) for item in body.codes]
+    context.budget.require_client()
     return context.change(lambda tx: [_added(tx, context, draft) for draft in drafts], _codes_done)
 
 
@@ -151,7 +151,7 @@ def update_qr_code(context: Context, id: PathId, body: CodeChange) -> MessageRes
     Fields that are not sent keep their values; `null` sets the default.
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # do not fetch a logo for a code of another account
-    fields = service.Logos(context).resolve(body)
+    fields = service.fields_of(context, body)
 
     settings = context.settings
     return service.change(
@@ -176,10 +176,11 @@ def picture_url(alias: str, context: RequestContext) -> str:
     return f"{context.settings.base}/qr/{alias}"
 
 
-def _proven(context: RequestContext, item: Any, request_logos: service.Logos) -> Draft | Problem:
+def _proven(context: RequestContext, item: Any) -> Draft | Problem:
     """Return one of many codes, or the problem that is its own response."""
     try:
-        return service.proven(context, parsed(item), request_logos)
+        context.budget.begin_item()
+        return service.proven(context, parsed(item))
     except Problem as problem:
         return problem
 

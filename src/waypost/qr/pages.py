@@ -57,13 +57,13 @@ def show_new_form(context: PageContext) -> Response:
 
 @pages.post("/dashboard/qr/new", resumable=True)
 def create_code(context: PageContext) -> Response:
-    form, logos = _submitted_form(context), service.Logos(context)
+    form = _submitted_form(context)
 
     def work(body: NewCode) -> int:
         context.reject_resumed()
         if not form.errors:
-            return service.add(context, body, logos)
-        draft = service.draft(context, body, logos)
+            return service.add(context, body)
+        draft = service.draft(context, body)
         _prove(form, draft)
         is_alias = {"host": alias_namespace.OWN, "alias": draft.alias}
         context.read(lambda tx: alias_namespace.require_free(tx, context.account, **is_alias))
@@ -81,8 +81,7 @@ def preview_new_code(context: PageContext) -> Response:
     form = _submitted_form(context)
     if _is_empty(form):
         return _new_page(context, form)
-    logos = service.Logos(context)
-    preview = _collect(context, form, NewCode, lambda body: _draw_preview(form, service.draft(context, body, logos)))
+    preview = _collect(context, form, NewCode, lambda body: _draw_preview(form, service.draft(context, body)))
     return _new_page(context, form, preview or "")
 
 
@@ -93,11 +92,11 @@ def show_code(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/qr/{id:int}", resumable=True)
 def update_code(context: PageContext, id: int) -> Response:
-    form, logos = _submitted_change(context), service.Logos(context)
+    form = _submitted_change(context)
 
     def work(body: CodeChange) -> bool:
         context.reject_resumed()
-        draft = _draft_change(context, id, form, logos, body)
+        draft = _draft_change(context, id, form, body)
         if form.errors:
             _prove(form, context.read(draft))
         else:
@@ -112,10 +111,10 @@ def update_code(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/qr/{id:int}/preview")
 def preview_code(context: PageContext, id: int) -> Response:
     """Return the same for an existing code."""
-    form, logos = _submitted_change(context), service.Logos(context)
+    form = _submitted_change(context)
 
     def work(body: CodeChange) -> str:
-        return _draw_preview(form, context.read(_draft_change(context, id, form, logos, body)))
+        return _draw_preview(form, context.read(_draft_change(context, id, form, body)))
 
     preview = _collect(context, form, CodeChange, work)
     return _edit_page(context, id, form, preview or "")
@@ -191,15 +190,13 @@ def _collect(context: PageContext, form: Form, model: type[B], work: Callable[[B
     return result
 
 
-def _draft_change(
-    context: PageContext, id: int, form: Form, logos: service.Logos, body: CodeChange
-) -> Callable[[Connection], ops.Draft]:
+def _draft_change(context: PageContext, id: int, form: Form, body: CodeChange) -> Callable[[Connection], ops.Draft]:
     """Return a function that builds a draft of the changed code.
 
     It raises INVALID if the code changed since the form was shown.
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no logo for another account's code
-    fields = logos.resolve(body)
+    fields = service.fields_of(context, body)
 
     def work(tx: Connection) -> ops.Draft:
         form.reject_stale(_values(tx, context, id))

@@ -20,44 +20,35 @@ _MOST_LOGOS = 10
 _TRIES = 50  # more than one account can have at once
 
 
-class Logos:
-    """The logos of one request: each is fetched once, however many codes have it."""
+def fields_of(context: RequestContext, body: CodeChange) -> dict[str, Any]:
+    """Return the fields that the body contains, with the logo as our own copy. Raises INVALID on `logo`.
 
-    def __init__(self, context: RequestContext) -> None:
-        self._context = context
-        self._known: dict[str, bytes | Problem] = {}
-
-    def resolve(self, body: CodeChange) -> dict[str, Any]:
-        """Return the fields that the body contains, with the logo as our own copy. Raises INVALID on `logo`."""
-        fields = body.sent()
-        if fields.get("logo") is not None:
-            fields["logo"] = self._copy(fields["logo"])
-        return fields
-
-    def _copy(self, source: str) -> bytes:
-        logo = self._known.get(source)
-        if logo is None:
-            if len(self._known) >= _MOST_LOGOS:
-                raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
-            try:
-                logo = logos.own_copy(sources.load(self._context, source, logos.RULES))
-            except Problem as problem:
-                logo = problem
-            self._known[source] = logo
-        if isinstance(logo, Problem):
-            raise logo
-        return logo
+    A logo is fetched once for a request, however many codes have it.
+    """
+    fields = body.sent()
+    source = fields.get("logo")
+    if source is not None:
+        refusal = invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
+        fields["logo"] = context.budget.load_once(
+            "logo",
+            source,
+            lambda: logos.own_copy(sources.load(context, source, logos.RULES)),
+            most=_MOST_LOGOS,
+            refusal=refusal,
+        )
+    return fields
 
 
-def add(context: RequestContext, body: NewCode, request_logos: Logos) -> int:
+def add(context: RequestContext, body: NewCode) -> int:
     """Save a new code, proven; return its id. Raises INVALID, TAKEN."""
-    new = proven(context, body, request_logos)
+    new = proven(context, body)
     return context.write(lambda tx: ops.add(tx, context.account, new))
 
 
-def proven(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
+def proven(context: RequestContext, body: NewCode) -> Draft:
     """A new code, proven and not saved. Raises INVALID."""
-    new = draft(context, body, request_logos)
+    new = draft(context, body)
+    context.budget.draw_code()
     prove(new)
     return new
 
@@ -72,6 +63,7 @@ def change(context: RequestContext, code: int, draft: Callable[[Connection], Dra
         new = context.read(draft)
         drawing = (new.text, new.style, new.logo)
         if drawing != proven:
+            context.budget.draw_code()
             prove(new)
             proven = drawing
 
@@ -92,9 +84,9 @@ class _Changed(Problem):
         super().__init__(Kind.UNAVAILABLE, message, retry_after=1)
 
 
-def draft(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
+def draft(context: RequestContext, body: NewCode) -> Draft:
     """A new code, not proven and not saved."""
-    fields = request_logos.resolve(body)
+    fields = fields_of(context, body)
     # Each statement may see a state of its own: the alias is claimed when the code is saved.
     return context.read(lambda tx: ops.draft(tx, settings=context.settings, **fields), autocommit=True)
 

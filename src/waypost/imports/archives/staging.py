@@ -2,11 +2,12 @@
 
 import hashlib
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
 from sqlalchemy import Connection, select
 
+from waypost.api.request_budget import RequestBudget
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.domains import ownership_check
@@ -20,6 +21,12 @@ from waypost.storage.store import Store
 KEPT_SECONDS = 7 * 86_400
 """The time between the plan and its application for which the bytes of files are kept."""
 _CHUNK = 1 << 20
+_MAX_DOMAINS = 100  # of an archive that are asked, which takes at most so many seconds
+_MAX_DOMAIN_SECONDS = 120.0
+
+
+def _domain_budget() -> RequestBudget:
+    return RequestBudget(max_fetches=_MAX_DOMAINS, max_fetch_seconds=_MAX_DOMAIN_SECONDS)
 
 
 @dataclass
@@ -31,6 +38,7 @@ class Staging:
     settings: Settings
     account: int
     staged: int = 0
+    budget: RequestBudget = field(default_factory=_domain_budget)
 
     def save(self, content: IO[bytes], filename: str, size: int) -> dict[str, Any]:
         """Store the bytes of a file for the plan; return its metadata. Raises TOO_LARGE, STORAGE_FULL.
@@ -57,7 +65,8 @@ class Staging:
         challenge = ownership_check.new_challenge()
         expected = self.database.read(lambda tx: ownership_check.proof(tx, challenge))
         try:
-            ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected)
+            with self.budget.fetch("domain", ownership_check.SECONDS) as seconds:
+                ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected, seconds=seconds)
         except Problem as problem:
             return problem.message
         return ""

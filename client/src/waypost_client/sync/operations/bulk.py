@@ -20,7 +20,9 @@ class BulkOperations(Requests):
     def change_in_bulk(self, **fields: Unpack[BulkRequest]) -> BulkDone:
         """Run up to 1,000 changes in one transaction.
 
-        Each started hundred of changes counts as one request of the rate limit.
+        Each started hundred of changes counts as one request of the rate limit, and each request to another
+        server
+        after the first one as one more.
         """
         return self._fetch(
             BulkDone, "POST", ("bulk",), body={**check_fields("change_in_bulk", fields, BulkRequest.__annotations__)}
