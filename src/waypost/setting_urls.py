@@ -9,6 +9,8 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+from waypost import ip_networks
+
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
 _WEB_PORTS = (80, 443)
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
@@ -113,8 +115,9 @@ def sender(value: str) -> str:
 
 def is_local(host: str) -> bool:
     """Return whether every machine takes this host for itself: `localhost`, names below it, loopback addresses."""
-    if is_ip_address(host):
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    address = ip_networks.parse(host.strip("[]"))
+    if address is not None:
+        return ip_networks.is_loopback(address)
     return host == "localhost" or host.endswith(".localhost")
 
 

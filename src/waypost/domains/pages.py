@@ -1,12 +1,11 @@
 """Pages of branded domains: the list, the DNS records to create and their check, and the redirects of a domain."""
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost import setting_urls
+from waypost import ip_networks, setting_urls
 from waypost.dashboard import statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
@@ -23,7 +22,6 @@ pages = Router()
 _LIST = "/dashboard/domains"
 _UNCHECKED = ("", "")
 _SHAPE = Shape(flags=("ignorecase",), urls=("redirectroot", "redirect404"))
-IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @pages.get("/dashboard/domains")
@@ -168,22 +166,15 @@ def _records(context: PageContext, domain: str) -> Sequence[tuple[str, str, str]
     host, own_host = domain.partition("://")[2], context.settings.own_host
     if setting_urls.is_local(own_host):
         return []
-    if (address := _ip(own_host)) is not None:
+    if (address := ip_networks.parse(own_host.strip("[]"))) is not None:
         return [("AAAA" if address.version == 6 else "A", host, own_host)]
     try:
-        resolved = {_ip(text) for text in safe_client.resolve(own_host, 443)}
+        resolved = {ip_networks.parse(text) for text in safe_client.resolve(own_host, 443)}
     except safe_client.Refused:
         resolved = set()
-    public = sorted((ip for ip in resolved if ip is not None and not ip.is_loopback), key=lambda ip: ip.version)
-    addresses = [("AAAA" if ip.version == 6 else "A", host, str(ip)) for ip in public]
+    others = sorted((ip for ip in resolved if ip and not ip_networks.is_loopback(ip)), key=lambda ip: ip.version)
+    addresses = [("AAAA" if ip.version == 6 else "A", host, str(ip)) for ip in others]
     return [("CNAME", host, own_host), *addresses]
-
-
-def _ip(text: str) -> IpAddress | None:
-    try:
-        return ipaddress.ip_address(text.strip("[]"))
-    except ValueError:
-        return None
 
 
 def _parse(context: PageContext, text: str) -> str:

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from starlette.types import Scope
 
+from waypost import ip_networks
+from waypost.ip_networks import Address
 from waypost.settings import Network
 
 _MAX_HOPS = 50
@@ -14,7 +16,6 @@ _MAX_LENGTH = 100
 _PROXY_HEADERS = frozenset(
     {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 )
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def client_ip(scope: Scope, trusted: Sequence[Network]) -> str:
@@ -32,7 +33,7 @@ def is_proxied(scope: Scope, trusted: Sequence[Network]) -> bool:
 def is_private(address: str) -> bool:
     """Return whether a client's address is one of a private network, or of this machine."""
     parsed = _parse(address)
-    return parsed is not None and parsed.is_private
+    return parsed is not None and ip_networks.is_private(parsed)
 
 
 def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[Network]) -> str:
@@ -104,11 +105,7 @@ def _parse_short(value: str) -> Address | None:
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
+    return ip_networks.parse(text)
 
 
 def _is_in(address: Address, networks: Sequence[Network]) -> bool:

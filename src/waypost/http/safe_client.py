@@ -3,7 +3,6 @@
 It resolves a name once, rejects internal addresses, and connects to the address that it checked.
 """
 
-import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -16,15 +15,14 @@ from urllib.parse import quote, urljoin
 
 import httpcore2
 
+from waypost import ip_networks
 from waypost.http.deadline_stream import Check, Deadline, DeadlineStream
 
 Resolver = Callable[[str, int], list[str]]
 HostPorts = Set[tuple[str, int]]
 _RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _CONNECT_SECONDS = 10.0
-_UNICAST = ipaddress.ip_network("2000::/3")  # all global IPv6 addresses
 _AGENT = "waypost"
 _URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
 
@@ -165,17 +163,9 @@ def _ssl_context(*, verify: bool) -> ssl.SSLContext:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is public. IPv4 addresses embedded in IPv6 are checked too."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else None)
-        if parsed in _NAT64:
-            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
-        if inner is not None:
-            return inner.is_global and not inner.is_multicast
-        if parsed not in _UNICAST:
-            return False
-    return parsed.is_global and not parsed.is_multicast
+    """Return whether a text is the IP address of a server in the internet."""
+    parsed = ip_networks.parse(address)
+    return parsed is not None and ip_networks.is_public(parsed)
 
 
 def _redirect_url(url: str, location: str) -> str:
@@ -249,7 +239,7 @@ class _GuardedBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         addresses = self._resolve(host, port)
         is_trusted = (host.lower(), port) in self._trusted_hosts
-        if not addresses or not (is_trusted or all(is_public(address) for address in addresses)):
+        if not addresses or not (is_trusted or all(map(is_public, addresses))):
             raise Refused(f"{host} has an internal address")
         timeout = min(_CONNECT_SECONDS, self._deadline.left())
         return DeadlineStream(

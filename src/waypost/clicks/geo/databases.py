@@ -9,13 +9,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any, Protocol
 
 import maxminddb
 
-Address = IPv4Address | IPv6Address
+from waypost.ip_networks import Address
+
 DBIP_CREDIT = "IP Geolocation by DB-IP, https://db-ip.com, CC BY 4.0"
 IPFIRE_CREDIT = "IPFire Location database, https://location.ipfire.org, CC BY-SA 4.0"
 

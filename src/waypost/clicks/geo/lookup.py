@@ -1,6 +1,5 @@
 """Look up the country of an IP address in the best database on this machine. Without one it is "Unknown"."""
 
-import ipaddress
 import threading
 import time
 from collections.abc import Callable
@@ -11,9 +10,11 @@ from typing import Literal
 
 import structlog
 
+from waypost import ip_networks
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.countries import UNKNOWN
-from waypost.clicks.geo.databases import Address, CountryDatabase, DatabaseError, Mmdb, TorTables
+from waypost.clicks.geo.databases import CountryDatabase, DatabaseError, Mmdb, TorTables
+from waypost.ip_networks import Address
 from waypost.settings import Settings
 
 TOR_FOLDER = Path("/usr/share/tor")
@@ -142,15 +143,8 @@ def _unknown(_address: str) -> str:
 
 def _public(address: str) -> Address | None:
     """Return the address if it is public. An IPv4-mapped IPv6 address becomes an IPv4 address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.scope_id is not None:
-            return None
-        parsed = parsed.ipv4_mapped or parsed
-    return parsed if parsed.is_global else None
+    parsed = None if "%" in address else ip_networks.parse(address)
+    return parsed if parsed is not None and ip_networks.is_public(parsed) else None
 
 
 def _signature(file: Path) -> tuple[int, int, int] | None:
