@@ -24,6 +24,7 @@ from waypost.http.security_headers import header_of
 from waypost.imports import uploads
 from waypost.observability import metrics
 from waypost.observability.metrics import Meter
+from waypost.sandbox import process as sandboxes
 from waypost.server import account_deletion, gauges
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
@@ -281,6 +282,7 @@ class Dispatcher:
         self._tasks.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.close()
+        sandboxes.end_all()
         await send({"type": "lifespan.shutdown.complete"})
 
 
