@@ -7,11 +7,14 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from tests.support.qr_decoders import png
 from waypost.errors import Problem
-from waypost.pictures.decoding import MAX_SIDE
+from waypost.pictures import decoding
+from waypost.pictures.unpacking import MAX_SIDE
 from waypost.qr.logos import own_copy
+from waypost.sandbox.process import Limits
 
-_MAX_GROWTH_MB = 200
+_MAX_GROWTH_MB = 64
 _PICTURES = 6  # without a bound they need 1.2 GB
 _ORIENTATION = 0x0112
 
@@ -53,6 +56,16 @@ def test_many_large_logos_need_bounded_memory(mode: str, kind: str, options: dic
     done = subprocess.run(command, input=picture, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert int(done.stdout) < _MAX_GROWTH_MB
+
+
+def test_picture_over_limit_of_memory_is_rejected_and_next_one_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "_LIMITS", Limits(memory=48 << 20))
+    decoding._child.cache_clear()
+    with pytest.raises(Problem, match="takes too much memory or time") as caught:
+        own_copy(_picture("RGBA", "PNG"))
+    assert caught.value.field == "logo"
+    assert own_copy(png())
+    decoding._child.cache_clear()
 
 
 def test_jpeg_with_many_scans_is_rejected() -> None:

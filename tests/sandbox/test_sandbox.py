@@ -25,6 +25,7 @@ _HEADER = struct.Struct("!BII")
 
 @pytest.fixture(autouse=True)
 def _no_child_is_left() -> Iterator[None]:
+    process.end_all()  # those of other tests, such as that for pictures
     yield
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from waypost.errors import Kind, Problem
@@ -90,3 +91,17 @@ def drip(channel: Channel) -> None:
     while True:
         channel.connection.sendall(b" ")
         time.sleep(0.05)
+
+
+def work(channel: Channel) -> None:
+    """Answer each task with the id of this process. "wait" is never answered, "fill" and "crash" end it."""
+    failures: dict[str, Callable[[], object]] = {
+        "wait": signal.pause,
+        "fill": lambda: fill_memory(channel),
+        "crash": lambda: crash(channel),
+    }
+    while True:
+        task = channel.receive().value
+        if task in failures:
+            failures[task]()
+        channel.send(os.getpid())

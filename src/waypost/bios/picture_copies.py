@@ -4,10 +4,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from typing import Any
-
-from PIL import Image, ImageOps
 
 from waypost.api.context import RequestContext
 from waypost.bios import pictures
@@ -17,7 +14,6 @@ from waypost.pictures.decoding import Rules, decode
 
 MAX_BYTES = 8 * 1024 * 1024
 _FORMATS = ("PNG", "JPEG", "WEBP")
-_QUALITY = 82
 _MAX_LOADED = 20  # pictures of a request that are not in the request itself
 
 
@@ -39,7 +35,8 @@ BLOCK_PLACES = dict(zip(pictures.BLOCK_PARTS, (THUMBNAIL, IMAGE), strict=True))
 
 def own_copy(data: bytes, place: Place) -> str:
     """Return a copy for the place as a `data:` URL that `pictures.store` takes. Raises INVALID."""
-    return decode(data, place.rules, partial(_as_webp, side=place.side))
+    copy = decode(data, place.rules, "web", square=place.side)
+    return pictures.DATA_PREFIX + base64.b64encode(copy).decode()
 
 
 def copy_of_data(source: str, place: Place) -> str:
@@ -95,13 +92,3 @@ def _copy(context: RequestContext, source: str, place: Place) -> str:
 def _counted(context: RequestContext, copy: str, field: str) -> str:
     context.budget.keep_copy(field, len(copy))
     return copy
-
-
-def _as_webp(image: Image.Image, side: int) -> str:
-    if side:
-        image = ImageOps.fit(image, (min(side, *image.size),) * 2, Image.Resampling.LANCZOS)
-    if image.getchannel("A").getextrema()[0] == 255:  # opaque
-        image = image.convert("RGB")
-    out = BytesIO()
-    image.save(out, "WEBP", quality=_QUALITY)
-    return pictures.DATA_PREFIX + base64.b64encode(out.getvalue()).decode()

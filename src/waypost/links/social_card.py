@@ -4,31 +4,25 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
-from io import BytesIO
-from threading import BoundedSemaphore
 from urllib.parse import urljoin
-
-from PIL import Image
 
 from waypost.errors import Problem
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
+from waypost.pictures.decoding import Rules, decode
 from waypost.urls import validation
 
 _MAX_PAGE_BYTES = 1024 * 1024
 _MAX_IMAGE_BYTES = 2 * 1024 * 1024
-_MAX_SIDE = 4096  # pixels of an image that is decoded
-_SHOWN_SIZE = (600, 600)
+_RULES = Rules("metaimage", 600, _MAX_IMAGE_BYTES, ("PNG", "JPEG", "WEBP", "GIF"))
 _SECONDS = 5
 _MAX_TEXT = 300
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _CHARSET = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
 _HEAD_BYTES = 4096
 _MAX_PARSED = 100_000  # characters: the parser can be slow with malformed text
 _TITLES = ("og:title", "twitter:title", "title")
 _DESCRIPTIONS = ("og:description", "twitter:description", "description")
 _IMAGES = ("og:image", "og:image:url", "twitter:image", "twitter:image:src")
-_decoding = BoundedSemaphore(1)  # an image needs up to 64 MB while it is decoded
 
 
 @dataclass(frozen=True)
@@ -61,22 +55,11 @@ def image_data(url: str, *, resolver: Resolver = safe_client.resolve) -> str:
     try:
         url = validation.web_url(url, field="metaimage")
         response = safe_client.fetch(url, max_bytes=_MAX_IMAGE_BYTES, seconds=_SECONDS, resolver=resolver)
-        return "data:image/jpeg;base64," + b64encode(_shrunk(response.body)).decode() if response.status < 400 else ""
+        if response.status >= 400:
+            return ""
+        return "data:image/jpeg;base64," + b64encode(decode(response.body, _RULES, "preview")).decode()
     except (Problem, safe_client.Refused):
         return ""
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning, OSError, ValueError, SyntaxError, EOFError):
-        return ""  # all that Pillow raises for broken files
-
-
-def _shrunk(body: bytes) -> bytes:
-    with _decoding, Image.open(BytesIO(body), formats=_FORMATS) as image:
-        if max(image.size) > _MAX_SIDE:
-            raise ValueError("too large")
-        image.draft("RGB", _SHOWN_SIZE)
-        image.thumbnail(_SHOWN_SIZE)
-        output = BytesIO()
-        image.convert("RGB").save(output, "JPEG", quality=80)
-        return output.getvalue()
 
 
 def _absolute(url: str, image: str) -> str:

@@ -1,23 +1,23 @@
-"""Decoding of pictures that users send, with bounded memory, even if the header of a picture lies."""
+"""Decoding of pictures that users send, in a child process with limits (decision 71).
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+This process never decodes them: it passes the bytes on, and gets those of our own copy.
+"""
+
 from dataclasses import dataclass
-from functools import cache, partial
-from io import BytesIO
-from typing import TypeVar
+from functools import cache
 
-from PIL import Image, ImageOps, UnidentifiedImageError
-from PIL.ImageFile import ImageFile
+from waypost.errors import Kind, Problem, invalid
+from waypost.pictures.unpacking import MAX_SCANS, MAX_SIDE, OperationName
+from waypost.sandbox.process import Limits
+from waypost.sandbox.warm_child import Busy, Ended, WarmChild
 
-from waypost.errors import Problem, invalid
-
-T = TypeVar("T")
-MAX_SIDE = 4096
-_LARGE = 2 * 1024 * 1024  # pixels
-_STRIP = 128  # rows of a reduced picture that are converted at a time
-_MAX_SCANS = 100  # a progressive JPEG has about ten; each costs as much as a whole picture
-_ORIENTATION = 0x0112
+_LIMITS = Limits(memory=512 << 20, processor=3000, wall=30)
+_MAX_PICTURES = 100  # of a child
+_IDLE_SECONDS = 180
+_MAX_WAITING = 40
+_WAIT_SECONDS = 30
+_RETRY_AFTER = 5  # seconds
+_MAX_RESULT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -43,66 +43,48 @@ class Rules:
         message = f"{field} must be a PNG, JPEG or WebP picture, not {kind}." if kind else ""
         return invalid(field, message or f"{field} must be a PNG, JPEG or WebP picture.")
 
+    def problem(self, fault: object) -> Problem:
+        """Return the problem of a picture that the child has refused."""
+        field = self.field
+        match fault:
+            case "kind":
+                return self.wrong_kind()
+            case "size":
+                return invalid(field, f"{field} must be at most {MAX_SIDE} pixels a side.")
+            case "scans":
+                return invalid(field, f"{field} must be a JPEG with at most {MAX_SCANS} scans.")
+            case "invisible":
+                return invalid(field, f"{field} is fully transparent; there is nothing to see.")
+        return invalid(field, f"{field} is damaged or incomplete.")
 
-def decode(data: bytes, rules: Rules, process: Callable[[Image.Image], T]) -> T:
-    """Return the result of `process` with the picture: upright, RGBA, at most `rules.side` pixels a side.
 
-    Raises INVALID on the field. Nothing but the header is read before the size is known: a picture may unpack to a
-    thousand times its bytes. Few pictures are unpacked at a time, so that memory stays below 200 MB.
+def decode(data: bytes, rules: Rules, operation: OperationName, *, square: int = 0) -> bytes:
+    """Return the picture that an operation makes of the bytes of another one; see waypost.pictures.unpacking.
+
+    Raises INVALID on the field, UNAVAILABLE if too many pictures wait.
     """
     rules.must_fit(len(data))
     field = rules.field
+    request = {"operation": operation, "formats": rules.formats, "side": rules.side, "square": square}
     try:
-        with Image.open(BytesIO(data), formats=rules.formats) as opened:
-            if max(opened.size) > MAX_SIDE:
-                raise _too_large(field)
-            if opened.format == "JPEG" and data.count(b"\xff\xda") > _MAX_SCANS:
-                raise invalid(field, f"{field} must be a JPEG with at most {_MAX_SCANS} scans.")
-            threads = _threads(1 if opened.width * opened.height > _LARGE else 2)
-            return threads.submit(partial(_process, opened, rules.side, process)).result()
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise _too_large(field) from error
-    except UnidentifiedImageError as error:
-        raise rules.wrong_kind() from error
-    except (OSError, ValueError, SyntaxError, EOFError) as error:  # all that Pillow raises for broken files
-        raise invalid(field, f"{field} is damaged or incomplete.") from error
+        answer = _child().call(request, data)
+    except Ended:
+        raise invalid(field, f"{field} takes too much memory or time to be decoded. Use a simpler picture.") from None
+    except Busy:
+        message = "Too many pictures are being processed. Please try again."
+        raise Problem(Kind.UNAVAILABLE, message, field=field, retry_after=_RETRY_AFTER) from None
+    if answer.value is not None or not 0 < len(answer.data) <= _MAX_RESULT_BYTES:
+        raise rules.problem(answer.value)
+    return answer.data
 
 
 @cache
-def _threads(count: int) -> ThreadPoolExecutor:
-    """One thread for large pictures, two for others: the C library keeps memory that a thread has used."""
-    return ThreadPoolExecutor(count, thread_name_prefix="picture")
-
-
-def _process(opened: ImageFile, side: int, process: Callable[[Image.Image], T]) -> T:
-    return process(_shrunk(opened, side))
-
-
-def _shrunk(opened: ImageFile, side: int) -> Image.Image:
-    """Unpack a picture. Return it upright, as RGBA of at most `side` pixels a side."""
-    image = _reduced(opened, 2 * side)
-    opened.close()  # frees its pixels
-    if image.getexif().get(_ORIENTATION, 1) != 1:
-        image = ImageOps.exif_transpose(image)
-    image.thumbnail((side, side), Image.Resampling.LANCZOS)
-    return image
-
-
-def _reduced(opened: ImageFile, side: int) -> Image.Image:
-    """Return a picture as RGBA, a large one reduced, without a second copy of its full size."""
-    opened.draft(None, (side, side))  # a JPEG is unpacked in a smaller size
-    opened.load()
-    factor = max(opened.size) // side
-    if factor < 2:
-        return opened.convert("RGBA")
-    image = Image.new("RGBA", (-(-opened.width // factor), -(-opened.height // factor)))
-    for top in range(0, image.height, _STRIP):
-        bottom = min((top + _STRIP) * factor, opened.height)
-        strip = opened.crop((0, top * factor, opened.width, bottom))
-        image.paste(strip.convert("RGBA").reduce(factor), (0, top))
-    image.info = opened.info
-    return image
-
-
-def _too_large(field: str) -> Problem:
-    return invalid(field, f"{field} must be at most {MAX_SIDE} pixels a side.")
+def _child() -> WarmChild:
+    return WarmChild(
+        "waypost.pictures.unpacking:run",
+        _LIMITS,
+        max_tasks=_MAX_PICTURES,
+        idle_seconds=_IDLE_SECONDS,
+        max_waiting=_MAX_WAITING,
+        wait_seconds=_WAIT_SECONDS,
+    )

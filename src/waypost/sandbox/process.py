@@ -57,6 +57,7 @@ class Sandbox:
     def __init__(self, target: str, limits: Limits, field: str) -> None:
         ours, theirs = socket.socketpair()
         self.channel, self._left, self._field = Channel(ours), limits.wall, field
+        self._is_killed = False
         numbers = (theirs.fileno(), os.getpid(), limits.memory, limits.processor, limits.file_bytes)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
@@ -101,8 +102,18 @@ class Sandbox:
         _log.error("sandbox failed", error=str(message.value))
         raise RuntimeError("the child process failed")
 
+    @property
+    def has_ended(self) -> bool:
+        """True after the child has ended, or was killed."""
+        return self._is_killed or self._process.poll() is not None
+
+    def allow(self, seconds: float) -> None:
+        """Set the time that is left for waiting, instead of `wall`."""
+        self._left = seconds
+
     def kill(self) -> None:
         """End the child at once. A thread that waits for it gets a Problem."""
+        self._is_killed = True
         self._process.kill()
 
     def end(self) -> None:

@@ -1,0 +1,58 @@
+"""Pictures that take much memory or time, for their few bytes."""
+
+import struct
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from io import BytesIO
+
+from PIL import Image
+
+SIDE = 4096
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _png(width: int, height: int, *, depth: int, color: int, rows: bytes, before: bytes = b"") -> bytes:
+    head = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
+    packed = _chunk(b"IDAT", zlib.compress(rows)) + _chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + before + packed
+
+
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    """Return an image as a file."""
+    out = BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def _with_scans(jpeg: bytes, count: int) -> bytes:
+    """Return a progressive JPEG whose last scan is repeated."""
+    start = jpeg.rindex(b"\xff\xda")
+    return jpeg[:start] + jpeg[start:-2] * (count - jpeg.count(b"\xff\xda") + 1) + b"\xff\xd9"
+
+
+@cache
+def hostile_pictures() -> Mapping[str, tuple[str, bytes]]:
+    """Return the media type and the bytes of each picture by name."""
+    square = Image.new("RGB", (SIDE, SIDE), (90, 0, 0))
+    progressive = encoded(square, "JPEG", progressive=True)
+    text = _chunk(b"zTXt", b"Comment\0\0" + zlib.compress(bytes(200 << 20)))
+    row = bytes(1 + SIDE * 8)
+    return {
+        "noise": ("png", encoded(Image.effect_noise((SIDE, SIDE), 90).convert("1"), "PNG")),
+        "RGBA": ("png", encoded(square.convert("RGBA"), "PNG")),
+        "palette": ("png", encoded(square.convert("P"), "PNG")),
+        "16 bits": ("png", _png(SIDE, SIDE, depth=16, color=6, rows=row * SIDE)),
+        "header of a bomb": ("png", _png(60_000, 60_000, depth=8, color=2, rows=bytes(1000))),
+        "more rows than the header": ("png", _png(10, 10, depth=8, color=2, rows=bytes(200 << 20))),
+        "text of a bomb": ("png", _png(10, 10, depth=8, color=2, rows=bytes(310), before=text)),
+        "progressive": ("jpeg", progressive),
+        "100 scans": ("jpeg", _with_scans(progressive, 100)),
+        "1,000 scans": ("jpeg", _with_scans(progressive, 1000)),
+        "WebP": ("webp", encoded(square, "WEBP")),
+        "transparent WebP": ("webp", encoded(Image.new("RGBA", (SIDE, SIDE), (3, 1, 4, 9)), "WEBP", lossless=True)),
+        "animation": ("webp", encoded(square, "WEBP", save_all=True, append_images=[square.rotate(n) for n in (1, 2)])),
+    }
