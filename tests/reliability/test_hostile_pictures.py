@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.hostile_pictures import hostile_pictures
+from tests.support.hostile_pictures import hostile_pictures, small_picture_with_large_copy
 from tests.support.load import add_ana
 from tests.support.server import Server, at_once, processes, serving
 from waypost.db.database import Database
@@ -73,3 +73,15 @@ def test_worker_does_not_grow_with_many_pictures_at_once(service: _Service) -> N
     assert {response.status_code for response in responses} <= {200, 503}
     assert _peak(service.worker) - before <= _MAX_GROWTH
     assert len(service.worker.children()) == 1
+
+
+def test_worker_does_not_grow_with_large_copies_of_small_pictures(service: _Service) -> None:
+    picture = small_picture_with_large_copy()
+    url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    body = {"name": "Many", "blocks": [{"type": "image", "picture": url}] * 60}
+    before = service.worker.memory_info().rss
+    _reset_peak(service.worker)
+    response = service.server.call("POST", "/api/bio/add", key=service.key, json=body)
+    assert (response.status_code, response.json()["field"]) == (400, "blocks")
+    assert "copies of pictures" in response.json()["message"]
+    assert _peak(service.worker) - before <= _MAX_GROWTH

@@ -56,3 +56,12 @@ def hostile_pictures() -> Mapping[str, tuple[str, bytes]]:
         "transparent WebP": ("webp", encoded(Image.new("RGBA", (SIDE, SIDE), (3, 1, 4, 9)), "WEBP", lossless=True)),
         "animation": ("webp", encoded(square, "WEBP", save_all=True, append_images=[square.rotate(n) for n in (1, 2)])),
     }
+
+
+def small_picture_with_large_copy() -> bytes:
+    """Return a PNG of 30 KB whose copy has more than 1 MB: noise that repeats is small as PNG only."""
+    strip = Image.effect_noise((1600, 16), 90)
+    image = Image.new("L", (1600, 1600))
+    for top in range(0, image.height, strip.height):
+        image.paste(strip, (0, top))
+    return encoded(image, "PNG")

@@ -87,10 +87,8 @@ class RequestBudget:
         """Count the bytes of a copy of a picture, which are kept until the end. Raises INVALID on the field."""
         self.require_client()
         if self._copied_bytes + size > _MAX_COPIED_BYTES:
-            most = f"{_MAX_COPIED_BYTES} bytes in all as copies of our own"
-            raise invalid(
-                field, f"{field}: the pictures of one request can have {most}. Send fewer or smaller pictures."
-            )
+            most = f"at most {_MAX_COPIED_BYTES} bytes of copies of pictures"
+            raise invalid(field, f"{field}: one request can make {most}. Send fewer or smaller pictures.")
         self._copied_bytes += size
 
     def begin_item(self) -> None:

@@ -69,7 +69,7 @@ def rearrange_blocks(form: Form) -> bool:
     return True
 
 
-def copy_pictures(form: Form) -> None:
+def copy_pictures(context: PageContext, form: Form) -> None:
     """Copy the new pictures again, because the browser could send anything as their value."""
     places: list[tuple[Any, str, str, Place]] = [
         (form.values, "avatar", "avatar", AVATAR),
@@ -85,7 +85,7 @@ def copy_pictures(form: Form) -> None:
         value = values.get(part, "")
         if value and not pictures.is_name(value):
             try:
-                values[part] = picture_copies.copy_of_data(value, place)
+                values[part] = picture_copies.copy_of_data(value, place, context.budget)
             except Problem as problem:
                 add_error(form, name, problem)
     form.values["design"] = design_form.design_of(form.values)  # type: ignore[assignment]  # as above
@@ -157,6 +157,6 @@ def _add_picture(context: PageContext, form: Form, values: dict[str, Any], sent:
     try:
         if file is None:
             place.rules.must_fit(picture_copies.MAX_BYTES + 1)
-        values[part] = picture_copies.own_copy(file or b"", place)
+        values[part] = picture_copies.own_copy(file or b"", place, context.budget)
     except Problem as problem:
         add_error(form, name, problem)

@@ -87,7 +87,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
 
 def _create(context: PageContext, form: Form) -> ops.Bio | None:
     """Create the page. Return None if the form is invalid."""
-    copy_pictures(form)
+    copy_pictures(context, form)
     design_form.check(form)
 
     def work(tx: Connection, fields: dict[str, Any]) -> ops.Bio:
@@ -101,7 +101,7 @@ def _create(context: PageContext, form: Form) -> ops.Bio | None:
 
 def _update(context: PageContext, id: int, form: Form) -> None:
     """Save the changed fields, unless the form is invalid or the page was changed since the form was shown."""
-    copy_pictures(form)
+    copy_pictures(context, form)
     design_form.check(form)
 
     def work(tx: Connection, fields: dict[str, Any]) -> None:

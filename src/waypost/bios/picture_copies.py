@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from waypost.api.context import RequestContext
+from waypost.api.request_budget import RequestBudget
 from waypost.bios import pictures
 from waypost.errors import invalid
 from waypost.pictures import sources
@@ -33,15 +34,20 @@ BLOCK_PLACES = dict(zip(pictures.BLOCK_PARTS, (THUMBNAIL, IMAGE), strict=True))
 """The places of pictures in blocks, by the part of the block."""
 
 
-def own_copy(data: bytes, place: Place) -> str:
-    """Return a copy for the place as a `data:` URL that `pictures.store` takes. Raises INVALID."""
+def own_copy(data: bytes, place: Place, budget: RequestBudget) -> str:
+    """Return a copy for the place as a `data:` URL that `pictures.store` takes. Raises INVALID.
+
+    Its bytes count for the request, because a copy can be a hundred times as large as the picture.
+    """
     copy = decode(data, place.rules, "web", square=place.side)
-    return pictures.DATA_PREFIX + base64.b64encode(copy).decode()
+    url = pictures.DATA_PREFIX + base64.b64encode(copy).decode()
+    budget.keep_copy(place.rules.field, len(url))
+    return url
 
 
-def copy_of_data(source: str, place: Place) -> str:
+def copy_of_data(source: str, place: Place, budget: RequestBudget) -> str:
     """Return the copy of a picture in a `data:` URL. Raises INVALID."""
-    return own_copy(sources.from_data(source, place.rules), place)
+    return own_copy(sources.from_data(source, place.rules), place, budget)
 
 
 def replace_pictures(fields: Mapping[str, Any], copy: Callable[[str, Place], str]) -> dict[str, Any]:
@@ -78,17 +84,12 @@ def _copy(context: RequestContext, source: str, place: Place) -> str:
         return name
     field = place.rules.field
     if sources.is_data(source):
-        return _counted(context, copy_of_data(source, place), field)
+        return copy_of_data(source, place, context.budget)
     refusal = invalid(field, f"{field}: one request can load at most {_MAX_LOADED} pictures.")
     return context.budget.load_once(
         "picture",
         (source, place),
-        lambda: _counted(context, own_copy(sources.load(context, source, place.rules), place), field),
+        lambda: own_copy(sources.load(context, source, place.rules), place, context.budget),
         most=_MAX_LOADED,
         refusal=refusal,
     )
-
-
-def _counted(context: RequestContext, copy: str, field: str) -> str:
-    context.budget.keep_copy(field, len(copy))
-    return copy

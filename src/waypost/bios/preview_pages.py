@@ -67,7 +67,7 @@ def copy_picture(context: PageContext) -> Response:
     try:
         if file is None:
             place.rules.must_fit(picture_copies.MAX_BYTES + 1)
-        return JSONResponse({"picture": picture_copies.own_copy(file or b"", place)})
+        return JSONResponse({"picture": picture_copies.own_copy(file or b"", place, context.budget)})
     except Problem as problem:
         form = Form({})
         form.errors["picture"] = f"picture {problem.message.partition(' ')[2]}"

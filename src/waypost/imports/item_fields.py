@@ -1,17 +1,19 @@
 """Fields of an imported item: each is checked as in the API, and left out if it is not valid."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
+from waypost.api.request_budget import RequestBudget
 from waypost.api.responses import validation_problem
 from waypost.bios.blocks import validated
-from waypost.bios.picture_copies import copy_of_data, replace_pictures
+from waypost.bios.picture_copies import Place, copy_of_data, replace_pictures
 from waypost.bios.schemas import BioChange
 from waypost.errors import Problem
 from waypost.imports.archives.kinds import KINDS
@@ -40,20 +42,21 @@ def link_columns(tx: Connection, account: int, record: Record, settings: Setting
     return values
 
 
-def bio_columns(tx: Connection, record: Record, settings: Settings) -> dict[str, Any]:
+def bio_columns(tx: Connection, record: Record, settings: Settings, budget: RequestBudget) -> dict[str, Any]:
     """Return the fields of a bio page with the valid blocks, and note the others as losses."""
     values: dict[str, Any] = {}
+    copy = partial(copy_of_data, budget=budget)
     for name, value in record.fields.items():
         if name != "blocks":
             with _left_out(record, name):
-                values |= replace_pictures(BioChange.model_validate({name: value}).sent(), copy_of_data)
+                values |= replace_pictures(BioChange.model_validate({name: value}).sent(), copy)
     values["name"] = values.get("name") or record.alias
-    kept = list(_valid_blocks(tx, record, settings))[:_MAX_BLOCKS]
+    kept = list(_valid_blocks(tx, record, settings, copy))[:_MAX_BLOCKS]
     record.blocks = [counts for _, counts in kept]
     return {**values, "blocks": [block for block, _ in kept]}
 
 
-def item_columns(tx: Connection, record: Record, settings: Settings) -> dict[str, Any]:
+def item_columns(tx: Connection, record: Record, settings: Settings, budget: RequestBudget) -> dict[str, Any]:
     """Return the fields of an item of an archive, without its alias. Raises INVALID on a field."""
     try:
         sent = KINDS[record.kind].model.model_validate(record.fields).sent()
@@ -61,6 +64,7 @@ def item_columns(tx: Connection, record: Record, settings: Settings) -> dict[str
         raise validation_problem(RequestValidationError(error.errors())) from None
     if record.kind == "qr":
         logo = logos.own_copy(sources.from_data(sent["logo"], logos.RULES)) if sent.get("logo") else None
+        budget.keep_copy("logo", len(logo or b""))
         sent["logo"] = None if logo is None else base64.b64encode(logo).decode()
         draft = qr_codes.draft(tx, settings=settings, custom=record.alias, **{**sent, "logo": logo})
         service.prove(draft)
@@ -69,13 +73,13 @@ def item_columns(tx: Connection, record: Record, settings: Settings) -> dict[str
 
 
 def _valid_blocks(
-    tx: Connection, record: Record, settings: Settings
+    tx: Connection, record: Record, settings: Settings, copy: Callable[[str, Place], str]
 ) -> Iterator[tuple[dict[str, Any], tuple[int, int, int]]]:
     for block, clicks in zip(record.fields["blocks"], record.blocks, strict=True):
         name = block.get("title") or block.get("network") or block.get("text") or block.get("type")
         with _left_out(record, f"the block {name}"):
             fields = BioChange.model_validate({"blocks": [block]}).sent()
-            (sent,) = replace_pictures(fields, copy_of_data)["blocks"]
+            (sent,) = replace_pictures(fields, copy)["blocks"]
             yield dict(validated(tx, [sent], settings)[0]), clicks
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, select
 
 from waypost import clock, credentials
+from waypost.api.request_budget import RequestBudget
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
@@ -118,6 +119,7 @@ class _Planner:
         self._now = clock.now()
         self._rows = 0
         self._new_hosts: set[str] = set()
+        self._budget = RequestBudget()
 
     def check_limit(self, rows: int) -> None:
         """Count rows. Raises INVALID on `file` if they are far more than the links that the account may have."""
@@ -127,6 +129,7 @@ class _Planner:
 
     def rows(self, tx: Connection, records: Sequence[Record]) -> list[dict[str, Any]]:
         """Return the rows of the plan for the next records."""
+        self._budget = RequestBudget()  # the copies of pictures are as many as one request may have
         for record in records:
             record.shorten()
         folding = set(tx.execute(select(domains.c.host).where(domains.c.ignorecase)).scalars())
@@ -145,10 +148,10 @@ class _Planner:
             alias = alias or alias_rules.generate()
             candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
             if record.kind == "bio":
-                candidate.columns = item_fields.bio_columns(tx, record, self._settings)
+                candidate.columns = item_fields.bio_columns(tx, record, self._settings, self._budget)
                 return candidate
             if record.kind != "link":
-                candidate.columns = item_fields.item_columns(tx, record, self._settings)
+                candidate.columns = item_fields.item_columns(tx, record, self._settings, self._budget)
                 return candidate
             if len(record.url) > _MAX_URL:
                 raise invalid("url", f"url must have at most {_MAX_URL} characters.")
@@ -162,7 +165,7 @@ class _Planner:
         """Complete an item that links refer to, and find the account's one that is like it."""
         record = candidate.record
         try:
-            candidate.columns = item_fields.item_columns(tx, record, self._settings)
+            candidate.columns = item_fields.item_columns(tx, record, self._settings, self._budget)
             owner = tx.execute(select(domains.c.account).where(domains.c.host == record.host)).scalar()
             if record.kind == "domain" and owner not in (None, self._account):
                 raise invalid("domain", "Another account has this domain.")
