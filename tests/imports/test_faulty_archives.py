@@ -35,8 +35,9 @@ def _changed(path: Path, target: Path, name: str, content: bytes | None) -> Path
         ("manifest.json", b"[", "not valid JSON"),
         ("links.jsonl", b'{"id": 1', "links.jsonl: line 1 is not valid JSON"),
         ("links.jsonl", b"7\n", "links.jsonl: line 1 is not an object"),
-        ("links.jsonl", b'{"a": ' + b"[" * 200_000, "not valid JSON"),
-        ("links.jsonl", b" " * (9 << 20), "line 1 has more than 8 MiB"),
+        ("links.jsonl", b'{"a": ' + b"[" * 20_000, "not valid JSON"),
+        ("links.jsonl", b'{"a": ' + b"[" * 200_000, "line 1 has more than 50,000 values"),
+        ("links.jsonl", b" " * (2 << 20), "line 1 has more than 1 MiB"),
         ("links.jsonl", bytes(200 << 20), "too large for its size"),
     ],
 )

@@ -16,9 +16,10 @@ from tests.support.import_files import DUMP
 from waypost.clicks.stats import verify
 from waypost.errors import Problem
 from waypost.imports import apply, planner, plans
+from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options
 from waypost.imports.plans import Row
-from waypost.imports.sources import registry, sql_dump
+from waypost.imports.sources import sql_dump
 from waypost.settings import Settings
 
 
@@ -29,7 +30,7 @@ def _write(folder: Path, content: bytes | str) -> Path:
 
 
 def _plan(person: Person, settings: Settings, path: Path, zone: str = "UTC", **hosts: str) -> list[Row]:
-    with registry.of_file(path, {}, ZoneInfo(zone)) as source:
+    with open_file(path, {}, ZoneInfo(zone)) as source:
         plan = planner.make(person.database, settings, person.account, source, Options(hosts=hosts))
     return list(plans.rows(person.database, person.account, plan))
 

@@ -13,11 +13,10 @@ from tests.support.import_records import API, FILE, PLUGIN, Variants
 from tests.support.imports import EXPORTS
 from tests.support.source import ROOT
 from waypost.imports.archives import parts
+from waypost.imports.archives.kinds import shapes
 from waypost.imports.archives.source import ArchiveSource
-from waypost.imports.archives.staging import Staging
 from waypost.imports.sources import registry
 from waypost.settings import Settings
-from waypost.storage.factory import open_store
 
 _GUIDE = (ROOT / "docs" / "importing.md").read_text().partition("## From each service")[2]
 _TABLE = {
@@ -127,9 +126,8 @@ def test_guide_names_every_kind_of_item_of_an_archive(
     fill(ana, service)
     ana.get("/urls")  # waits until all clicks are counted
     ana.post("/share/add", {"type": "link", "itemid": 1})
-    staging = Staging(ana.database, open_store(settings), settings, ana.account)
     with export(ana, settings, tmp_path / "ana.zip").open("rb") as file:
-        source = ArchiveSource(file, staging)
+        source = ArchiveSource(file, shapes())
         kinds = {record.kind for record in source}
         shares = list(source.reader.rows("shares"))
         filled = {sheet for sheet in parts.SHEETS if next(source.reader.rows(sheet), None)}

@@ -17,8 +17,8 @@ from tests.support.imports import SHOP
 from waypost.clicks.stats import verify
 from waypost.db.schema import import_plans, links
 from waypost.imports import apply, planner
+from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options
-from waypost.imports.sources import registry
 from waypost.settings import Settings
 
 ROWS = 12_000
@@ -62,7 +62,7 @@ def _progress(person: Person) -> tuple[int, ...]:
 def test_import_killed_at_20_moments_ends_with_same_rows(
     ana: Person, settings: Settings, database_url: str, tmp_path: Path
 ) -> None:
-    with registry.of_file(_dump(tmp_path / "dump.sql"), {}) as source:
+    with open_file(_dump(tmp_path / "dump.sql"), {}) as source:
         planner.make(ana.database, settings, ana.account, source, Options())
     moments = random.Random(20)
     for _ in range(KILLS):

@@ -13,8 +13,8 @@ from waypost.clicks.stats import verify
 from waypost.db.schema import click_labels, click_times, import_clicks, links
 from waypost.errors import Kind, Problem
 from waypost.imports import apply, planner, plans, undo
+from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options
-from waypost.imports.sources import registry
 from waypost.settings import Settings
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -32,7 +32,7 @@ def _rows(person: Person, *tables: Any) -> list[Any]:
 def _import_dump(person: Person, settings: Settings, folder: Path) -> None:
     path = folder / "dump.sql"
     path.write_text(DUMP)
-    with registry.of_file(path, {}, ZoneInfo("UTC")) as source:
+    with open_file(path, {}, ZoneInfo("UTC")) as source:
         planner.make(person.database, settings, person.account, source, Options())
     apply.apply(person.database, person.account, settings)
 

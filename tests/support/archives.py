@@ -18,8 +18,8 @@ from waypost.exports.archive import Source
 from waypost.imports import plans
 from waypost.imports.archives.kinds import KINDS
 from waypost.imports.archives.staging import Staging
+from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options, make
-from waypost.imports.sources import registry
 from waypost.settings import Settings
 from waypost.storage.factory import open_store
 
@@ -62,7 +62,7 @@ def export(person: Person, settings: Settings, path: Path) -> Path:
 def plan(person: Person, settings: Settings, path: Path, options: Options | None = None) -> dict[str, int]:
     """Plan the import of an archive; return the number of rows by fate."""
     staging = Staging(person.database, open_store(settings), settings, person.account)
-    with registry.of_file(path, {}, staging=staging) as source:
+    with open_file(path, {}, staging=staging) as source:
         made = make(person.database, settings, person.account, source, options or Options())
     return dict(person.database.read(lambda tx: plans.summary(tx, person.account, made)).counts)
 

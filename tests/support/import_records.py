@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from tests.support import import_files, import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.source import SOURCE
+from waypost.imports.file_source import open_file
 from waypost.imports.record import Clicks, Record
 from waypost.imports.sources import registry
 from waypost.imports.sources.kutt import DISABLED
@@ -120,7 +121,7 @@ def _of_service(name: str, service: Service) -> Iterator[Record]:
 
 
 def _of_file(path: Path) -> Iterator[Record]:
-    with registry.of_file(path, {}, ZoneInfo("UTC")) as source:
+    with open_file(path, {}, ZoneInfo("UTC")) as source:
         yield from map(_with_clicks, source)
 
 

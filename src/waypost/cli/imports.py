@@ -16,6 +16,7 @@ from waypost.imports import apply as applying
 from waypost.imports import plan_removal, plan_report, planner, plans
 from waypost.imports import undo as undoing
 from waypost.imports.archives.staging import Staging
+from waypost.imports.file_source import open_file
 from waypost.imports.plans import Conflicts, Folders
 from waypost.imports.sources import registry
 from waypost.imports.sources.registry import Service
@@ -118,7 +119,7 @@ def _plan_file(
         settings = access.settings()
         with (
             closing(open_store(settings)) as store,
-            registry.of_file(file, columns, zone, Staging(database, store, settings, account)) as source,
+            open_file(file, columns, zone, Staging(database, store, settings, account)) as source,
         ):
             planner.make(database, settings, account, source, options)
     except OSError as error:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from sqlalchemy import Connection, select
 
@@ -16,18 +15,20 @@ from waypost.errors import Problem, invalid
 from waypost.imports import click_history, fates, item_fields, known_names, plan_removal, plans
 from waypost.imports.archives import parts
 from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, equal_item
-from waypost.imports.archives.source import ArchiveSource
 from waypost.imports.fates import Candidate, find_fate
+from waypost.imports.file_source import FileSource
 from waypost.imports.known_names import Known
 from waypost.imports.plans import BATCH, Conflicts, Folders
-from waypost.imports.record import Record
+from waypost.imports.record import MAX_URL, Record
 from waypost.links import creation
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
 from waypost.urls.alias_namespace import OWN
 
-_MAX_HOST, _MAX_URL = 253, 8192
+_MAX_HOST = 253
+_MAX_CHARACTERS = 4 << 20  # of a batch
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_MAX_LOSSES = 20_000
 _ROWS_ABOVE_LIMIT = 10_000
 
 
@@ -82,7 +83,7 @@ def read(
     planner = _Planner(settings, account, plan, source, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)
-    while batch := list(islice(records, BATCH)):
+    while batch := _next_batch(records):
         passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
         rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
         for row, record, password in zip(rows, batch, passwords, strict=True):
@@ -93,9 +94,24 @@ def read(
         planner.check_limit(len(batch))
         clicks.flush()
         database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
-    if isinstance(source, ArchiveSource):
+    if _is_archive(source):
         parts.store(database, account, plan, source, check)
     database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
+
+
+def _next_batch(records: Iterator[Record]) -> list[Record]:
+    """Return the next records, as many as a batch has, or fewer if they are large."""
+    batch: list[Record] = []
+    characters = 0
+    while len(batch) < BATCH and characters < _MAX_CHARACTERS and (record := next(records, None)) is not None:
+        record.shorten()
+        batch.append(record)
+        characters += record.characters()
+    return batch
+
+
+def _is_archive(source: Source) -> TypeGuard[FileSource]:
+    return isinstance(source, FileSource) and source.service is not None
 
 
 def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink) -> None:
@@ -113,7 +129,7 @@ class _Planner:
     ) -> None:
         self._limit = limit
         self._settings, self._account, self._plan, self._source = settings, account, plan, source.name
-        self._is_in_order = isinstance(source, ArchiveSource)
+        self._is_in_order = _is_archive(source)
         self._conflicts, self._folders = options.conflicts, options.folders
         self._hosts = {name.lower(): target for name, target in options.hosts.items()}
         self._now = clock.now()
@@ -130,8 +146,6 @@ class _Planner:
     def rows(self, tx: Connection, records: Sequence[Record]) -> list[dict[str, Any]]:
         """Return the rows of the plan for the next records."""
         self._budget = RequestBudget()  # the copies of pictures are as many as one request may have
-        for record in records:
-            record.shorten()
         folding = set(tx.execute(select(domains.c.host).where(domains.c.ignorecase)).scalars())
         candidates = [self._candidate(tx, record, folding) for record in records]
         self._refuse_blocked(tx, candidates)
@@ -153,8 +167,8 @@ class _Planner:
             if record.kind != "link":
                 candidate.columns = item_fields.item_columns(tx, record, self._settings, self._budget)
                 return candidate
-            if len(record.url) > _MAX_URL:
-                raise invalid("url", f"url must have at most {_MAX_URL} characters.")
+            if len(record.url) > MAX_URL:
+                raise invalid("url", f"url must have at most {MAX_URL} characters.")
             candidate.url = validation.destination(record.url, field="url", settings=self._settings)
             candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
         except Problem as problem:
@@ -229,7 +243,7 @@ class _Planner:
             "line": record.line,
             "fate": fate,
             "reason": reason,
-            "losses": "; ".join(record.losses),
+            "losses": "; ".join(record.losses)[:_MAX_LOSSES],
             "source_id": candidate.source_id,
             "host": _storable(
                 record.host if fate == "impossible" or record.kind == "domain" else candidate.host, _MAX_HOST

@@ -12,6 +12,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
 _CONTENT_DIGITS, _ADDRESS_DIGITS = 48, 16
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
+MAX_URL = 8192
+_MAX_HOST, _MAX_NAME, _MAX_PASSWORD = 300, 1000, 1000
+_MAX_LOSSES, _MAX_LOSS = 100, 500
+_MAX_FIELDS, _MAX_VALUES = 7 << 20, 50_000
+"""Characters and values of `fields`: pictures of a bio page are among them."""
 
 
 ItemKind = Literal["domain", "pixel", "utm", "splash", "overlay", "channel", "campaign", "link", "bio", "qr", "file"]
@@ -70,7 +75,10 @@ class Record:
     losses: list[str] = field(default_factory=list)
 
     def shorten(self) -> None:
-        """Make texts valid; tell each change as a loss."""
+        """Make texts valid, and bound everything; note each change of the content as a loss.
+
+        Texts that the rules of links refuse are cut to a length that they still refuse.
+        """
         self.title = self._cut("title", _CONTROL.sub(" ", self.title).strip(), _MAX_TITLE)
         self.description = self._cut("description", _CONTROL_IN_TEXT.sub(" ", self.description), _MAX_DESCRIPTION)
         names = dict.fromkeys(_CONTROL.sub(" ", tag).strip() for tag in self.tags)
@@ -79,6 +87,30 @@ class Record:
         if len(self.tags) > _MAX_TAGS:
             self.losses.append(f"only the first {_MAX_TAGS} of {len(self.tags)} tags are kept")
             del self.tags[_MAX_TAGS:]
+        self.colors = {tag: self.colors[tag][:_MAX_TAG] for tag in self.tags if tag in self.colors}
+        self.url, self.host = self.url[: MAX_URL + 1], self.host[:_MAX_HOST]
+        self.alias, self.source_id = self.alias[:_MAX_NAME], self.source_id[: MAX_URL + 1]
+        self.sharing = self.sharing[:_MAX_TAGS]
+        if len(self.password) > _MAX_PASSWORD:
+            self.password, self.is_disabled = "", True
+            self.losses.append("the password is too long: the link is disabled until you set a new one")
+        characters, values = _weight([self.fields, self.blocks, self.references])
+        if characters > _MAX_FIELDS or values > _MAX_VALUES:
+            self.empty()
+        self.problem = self.problem[:_MAX_NAME]
+        if len(self.losses) > _MAX_LOSSES:
+            self.losses[_MAX_LOSSES - 1 :] = [f"{len(self.losses) - _MAX_LOSSES + 1} more losses"]
+        self.losses = [loss[:_MAX_LOSS] for loss in self.losses]
+
+    def empty(self) -> None:
+        """Drop the content of a row that has too much of it, and set its problem."""
+        self.fields, self.blocks, self.references = ({"blocks": []} if "blocks" in self.fields else {}), [], {}
+        self.problem = self.problem or "It has too much content."
+
+    def characters(self) -> int:
+        """Return about how much memory the record takes."""
+        texts = (self.url, self.title, self.description, *self.tags, *self.losses, self.problem)
+        return sum(map(len, texts)) + _weight(self.fields)[0]
 
     def digest(self) -> str:
         """Return hashes of what the source says about the link, except the password and the clicks, and of its address.
@@ -94,6 +126,22 @@ class Record:
         if len(text) > length:
             self.losses.append(f"{name} is cut to {length} characters")
         return text[:length]
+
+
+def _weight(value: Any) -> tuple[int, int]:
+    """Return the number of characters and of values in a JSON value."""
+    characters, values, waiting = 0, 0, [value]
+    while waiting:
+        part = waiting.pop()
+        values += 1
+        if isinstance(part, str):
+            characters += len(part)
+        elif isinstance(part, Mapping):
+            waiting += part
+            waiting += part.values()
+        elif isinstance(part, list | tuple):
+            waiting += part
+    return characters, values
 
 
 def is_renamed(old: str, new: str) -> bool:

@@ -19,6 +19,7 @@ from waypost.api.context import RequestContext
 from waypost.errors import Problem, invalid, not_found
 from waypost.imports import apply, jobs, plan_removal, planner, plans, undo, uploads
 from waypost.imports.archives.staging import Staging
+from waypost.imports.file_source import open_file
 from waypost.imports.jobs import Job
 from waypost.imports.plan_removal import Removal
 from waypost.imports.planner import Options, Source
@@ -80,7 +81,7 @@ def read_stored_file(
     @contextmanager
     def open_copy() -> Iterator[Source]:
         copy = uploads.copy(context.settings.data_dir, context.account, size, load)
-        with copy, registry.of_file(copy.path, columns, zone, _staging(context)) as source:
+        with copy, open_file(copy.path, columns, zone, _staging(context), job.cancellation) as source:
             yield source
 
     return start_reading(context, job, "file", _limited(open_copy, job, size), options, respond)
@@ -98,13 +99,13 @@ def read_file(
     job = _job(context)
 
     @contextmanager
-    def open_file() -> Iterator[Source]:
-        with file, registry.of_file(file.path, columns, zone, _staging(context)) as source:
+    def open_upload() -> Iterator[Source]:
+        with file, open_file(file.path, columns, zone, _staging(context), job.cancellation) as source:
             yield source
 
     try:
         return start_reading(
-            context, job, "file", _limited(open_file, job, file.size), options, respond, close=file.close
+            context, job, "file", _limited(open_upload, job, file.size), options, respond, close=file.close
         )
     except BaseException:
         file.close()

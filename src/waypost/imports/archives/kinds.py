@@ -18,6 +18,7 @@ from waypost.domains import ops as domains
 from waypost.domains.api import NewDomain
 from waypost.files import ops as files
 from waypost.files.schemas import FileChange
+from waypost.imports.archives.source import Shape
 from waypost.links import ops as links
 from waypost.links.schemas import LinkChange
 from waypost.overlays import ops as overlays
@@ -32,6 +33,10 @@ from waypost.splash.api import NewSplash
 from waypost.utm import ops as utm_templates
 from waypost.utm.api import NewTemplate
 
+_LINK_FIELDS = (
+    *("expiryurl", "metatitle", "metadescription", "metaimage"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+)
 Check = Callable[[Connection, int, Settings, Mapping[str, Any]], object]
 """Called with a transaction, the account, the settings and the fields of a new item."""
 
@@ -118,6 +123,14 @@ KINDS: Mapping[str, Noun] = {
 }
 FOUNDATIONS = frozenset({"domain", "pixel", "utm", "splash", "overlay", "channel", "campaign"})
 """The kinds that links refer to, and UTM templates. They have no alias."""
+
+
+def shapes() -> Mapping[str, Shape]:
+    """Return what the reader of an archive needs to know of each kind: it runs in a process without these modules."""
+    return {
+        kind: {"totals": noun.totals, "fields": _LINK_FIELDS if kind == "link" else list(noun.model.model_fields)}
+        for kind, noun in KINDS.items()
+    }
 
 
 def equal_item(tx: Connection, account: int, kind: str, columns: Mapping[str, Any]) -> int | None:

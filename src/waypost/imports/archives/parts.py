@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -13,10 +12,10 @@ from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABEL
 from waypost.db.database import Database
 from waypost.db.schema import click_times, import_parts
 from waypost.imports import plans
-from waypost.imports.archives.source import ArchiveSource
+from waypost.imports.file_source import FileSource
 from waypost.imports.sources.fields import Fields
 
-_ROWS, _PARTS_PER_INSERT = 200, 20
+_ROWS, _CHARACTERS, _PARTS_PER_INSERT = 200, 65_536, 20
 _KINDS = frozenset({"link", "qr", "file", "bio", "block", "campaign", "missing"})
 _EDITED_KINDS = frozenset({"link", "qr", "file", "bio", "campaign"})
 _SORTS = frozenset({"click", "bot", "preview", "late", "other"})
@@ -27,9 +26,10 @@ _OLDEST = 946_684_800  # 2000-01-01
 _MAX_TEXTS: Mapping[str, int] = {"name": 255, "email": 255, "message": 5000, "choice": 255}
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 ACCOUNT_KIND = "account"
+Row = list[Any]
 
 
-def store(database: Database, account: int, plan: int, source: ArchiveSource, check: Callable[[], object]) -> None:
+def store(database: Database, account: int, plan: int, source: FileSource, check: Callable[[], object]) -> None:
     """Store the valid rows; the others are named in `source.ignored`. Raises INVALID, IMPORT_STATE.
 
     The totals of the account itself are taken only if it has none yet; otherwise those of its new items are added.
@@ -41,8 +41,8 @@ def store(database: Database, account: int, plan: int, source: ArchiveSource, ch
             _limited(_valid(source, sheet, convert)) if sheet == "clicks_by_label" else _valid(source, sheet, convert)
         )
         kept = rows if is_empty else (row for row in rows if row[0] != ACCOUNT_KIND)
-        while batch := list(islice(kept, _ROWS)):
-            content = {"service": source.reader.service, "rows": batch, "adds_to_account": not is_empty}
+        while batch := _next_rows(kept):
+            content = {"service": source.service, "rows": batch, "adds_to_account": not is_empty}
             values.append({"account": account, "plan": plan, "sheet": sheet, "content": content})
             if len(values) == _PARTS_PER_INSERT:
                 check()
@@ -50,6 +50,16 @@ def store(database: Database, account: int, plan: int, source: ArchiveSource, ch
                 values.clear()
     if values:
         database.write(lambda tx: _insert(tx, account, plan, values))
+
+
+def _next_rows(rows: Iterator[Row]) -> list[Row]:
+    """Return rows for a part. Their texts, such as messages of visitors, are bounded."""
+    batch: list[Row] = []
+    characters = 0
+    while len(batch) < _ROWS and characters < _CHARACTERS and (row := next(rows, None)) is not None:
+        batch.append(row)
+        characters += sum(len(value) for value in row if isinstance(value, str))
+    return batch
 
 
 def _insert(tx: Connection, account: int, plan: int, values: list[dict[str, Any]]) -> None:
@@ -62,12 +72,9 @@ def _has_no_clicks(tx: Connection, account: int) -> bool:
     return tx.execute(select(click_times.c.at).where(*own).limit(1)).first() is None
 
 
-Row = list[Any]
-
-
-def _valid(source: ArchiveSource, sheet: str, convert: Callable[[Fields], Row | None]) -> Iterator[Row]:
+def _valid(source: FileSource, sheet: str, convert: Callable[[Fields], Row | None]) -> Iterator[Row]:
     invalid_rows = 0
-    for _, values in source.reader.rows(sheet):
+    for values in source.rows(sheet):
         row = convert(Fields(values))
         if row is None:
             invalid_rows += 1

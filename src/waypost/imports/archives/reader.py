@@ -1,7 +1,6 @@
-"""Read the archive of an account (waypost.exports). It can come from anyone, so every size is bounded."""
+"""Read the archive of an account (waypost.exports), in a child process. It can come from anyone: sizes are bounded."""
 
 import io
-import json
 import re
 import struct
 import zipfile
@@ -10,15 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
+from waypost import bounded_json
 from waypost.errors import Problem, invalid
 from waypost.imports.sources.fields import parse_json
 
 MAGIC = b"PK\x03\x04"
 _FORMAT = 1
-_MAX_LINE = 8 << 20
-_MAX_MANIFEST = 256 << 20
-_MAX_DIRECTORY = 64 << 20  # bytes: zipfile reads the whole directory into memory
-_MAX_RATIO, _SMALL = 200, 64 << 20  # an archive with a higher ratio is a ZIP bomb, unless it stays small
+_MAX_LINE, _MAX_LINE_VALUES = 1 << 20, 50_000
+_MAX_MANIFEST, _MAX_MANIFEST_VALUES = 32 << 20, 500_000  # of 100,000 entries, each with four values
+_MAX_DIRECTORY = 16 << 20  # bytes: zipfile reads the whole directory into memory
+_MAX_RATIO, _SMALL = 200, 1 << 20  # an archive with a higher ratio is a ZIP bomb, unless it stays small
 _UNSTORABLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
 _END, _LOCATOR, _END64 = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _DAMAGED = (
@@ -39,9 +39,9 @@ class ArchiveReader:
     def __init__(self, file: BinaryIO) -> None:
         """Raises INVALID on `file` for anything but a complete archive of an account."""
         with _faults():
-            _refuse_large_directory(file)
+            size = _refuse_large_directory(file)
             self._zip = zipfile.ZipFile(file)
-            self._refuse_bomb()
+            self._refuse_bomb(size)
         manifest = self._manifest()
         if manifest.get("format") != _FORMAT:
             raise invalid("file", "The archive has a format that this version cannot read. Upgrade waypost first.")
@@ -62,12 +62,18 @@ class ArchiveReader:
 
     def _row(self, line: bytes, name: str, number: int) -> dict[str, Any]:
         try:
-            value = json.loads(line)
+            value = bounded_json.loads(line, _MAX_LINE_VALUES)
+        except bounded_json.TooManyValues:
+            raise invalid("file", f"{name}: line {number} has more than {_MAX_LINE_VALUES:,} values.") from None
         except (ValueError, RecursionError):
             raise invalid("file", f"{name}: line {number} is not valid JSON.") from None
         if not isinstance(value, dict):
             raise invalid("file", f"{name}: line {number} is not an object.")
         return value
+
+    def has(self, name: str) -> bool:
+        """Return whether there is an entry."""
+        return name in self._zip.NameToInfo
 
     def content(self, name: str, limit: int) -> bytes | None:
         """Return the bytes of an entry; None without one, or if it is larger than `limit`."""
@@ -87,8 +93,11 @@ class ArchiveReader:
         with _faults(), self._zip.open(entry) as opened:
             yield opened
 
-    def _refuse_bomb(self) -> None:
-        """Raise INVALID if the content is far larger than the archive. Notes the entries of files."""
+    def _refuse_bomb(self, size: int) -> None:
+        """Raise INVALID if the content is far larger than the archive. Notes the entries of files.
+
+        The entries of a forged archive can share their bytes, so those of the archive itself count too.
+        """
         content = packed = 0
         self._files: dict[int, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
@@ -98,19 +107,22 @@ class ArchiveReader:
             number = rest.partition("-")[0]
             if folder == "files" and number.isdecimal() and len(number) <= 15:
                 self._files[int(number)] = info
-        if content > max(_SMALL, packed * _MAX_RATIO):
+        if content > max(_SMALL, min(packed, size) * _MAX_RATIO):
             raise invalid("file", "The content of the archive is too large for its size, so it is not from an export.")
 
     def _manifest(self) -> Any:
         content = self.content("manifest.json", _MAX_MANIFEST)
         if content is None:
             raise invalid("file", "The ZIP archive is not a complete export of waypost: manifest.json is missing.")
-        manifest = parse_json(content, field="file")
+        manifest = parse_json(content, field="file", max_values=_MAX_MANIFEST_VALUES)
         return manifest if isinstance(manifest, dict) else {}
 
 
-def _refuse_large_directory(file: BinaryIO) -> None:
-    """Raise INVALID for a directory of many millions of entries, before zipfile reads it. Ends at the start."""
+def _refuse_large_directory(file: BinaryIO) -> int:
+    """Return the size of the archive. Ends at the start of the file.
+
+    Raises INVALID for a directory of many hundred thousand entries, before zipfile reads it.
+    """
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - 65_536 - 42))
     tail = file.read()
@@ -125,6 +137,7 @@ def _refuse_large_directory(file: BinaryIO) -> None:
     if length > _MAX_DIRECTORY:
         raise invalid("file", f"The directory of the archive has more than {_MAX_DIRECTORY >> 20} MiB.")
     file.seek(0)
+    return size
 
 
 @contextmanager

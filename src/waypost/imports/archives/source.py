@@ -1,15 +1,17 @@
-"""The items of an archive as records: first those that links refer to, then links, then all others."""
+"""The items of an archive as records: first those that links refer to, then links, then all others.
+
+Runs in the child process that reads the file. What needs the database or the network is left to `Staging`: the check of
+domains, and the bytes of files.
+"""
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, TypedDict
 
 from waypost.bios import pictures
 from waypost.errors import Problem
 from waypost.http import file_names
-from waypost.imports.archives.kinds import KINDS
 from waypost.imports.archives.reader import ArchiveReader
-from waypost.imports.archives.staging import Staging
 from waypost.imports.record import ItemKind, Record
 from waypost.imports.sources.fields import Fields
 
@@ -26,11 +28,16 @@ _SHEETS: Mapping[ItemKind, str] = {
     "qr": "qr_codes",
     "file": "files",
 }
-_LINK_FIELDS = (
-    *("expiryurl", "metatitle", "metadescription", "metaimage"),
-    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
-)
 _MAX_LOGO = 2 << 20
+_MAX_PICTURES = 4 << 20  # bytes of all pictures of a page
+_MAX_NAME = 255
+
+
+class Shape(TypedDict):
+    """The columns of counters of a kind, and the fields that the API takes."""
+
+    totals: Sequence[str]
+    fields: Sequence[str]
 
 
 class ArchiveSource:
@@ -38,17 +45,13 @@ class ArchiveSource:
 
     name = "waypost"
 
-    def __init__(self, file: BinaryIO, staging: Staging) -> None:
-        """Raises INVALID on `file`."""
+    def __init__(self, file: BinaryIO, shapes: Mapping[str, Shape]) -> None:
+        """`shapes` describe the kinds of items. Raises INVALID on `file`."""
         self.reader = ArchiveReader(file)
         self.ignored: list[str] = []
-        self._staging = staging
+        self._shapes = shapes
         self._block_clicks: dict[int, tuple[int, int]] = {}
         self._campaigns: dict[int, str] = {}
-
-    def source_id(self, kind: str, item: int) -> str:
-        """Return the id of an item in the source, which is the same in each archive of that service."""
-        return source_id(self.reader.service, kind, item)
 
     def __iter__(self) -> Iterator[Record]:
         """Yield all items. Raises INVALID on `file`."""
@@ -56,7 +59,7 @@ class ArchiveSource:
             block = Fields(row)
             self._block_clicks[block.number("id")] = (block.number("clicks"), block.number("uniqueclicks"))
         makers: Mapping[ItemKind, Callable[[Record, Fields], None]] = {
-            "domain": self._add_domain,
+            "domain": _add_domain,
             "campaign": self._add_campaign,
             "link": self._add_link,
             "bio": self._add_bio_page,
@@ -69,20 +72,17 @@ class ArchiveSource:
                 line += 1
                 fields = Fields(row)
                 record = Record(line, kind=kind, alias=fields.text("alias"), created=fields.second("created"))
-                record.source_id = self.source_id(kind, fields.number("id"))
-                record.totals = {name: fields.number(name) for name in KINDS[kind].totals}
-                record.fields = _body(kind, row)
+                record.source_id = source_id(self.reader.service, kind, fields.number("id"))
+                record.totals = {name: fields.number(name) for name in self._shapes[kind]["totals"]}
+                record.fields = {
+                    name: row[name] for name in self._shapes[kind]["fields"] if row.get(name) not in (None, "", [], {})
+                }
                 if kind in makers:
                     makers[kind](record, fields)
                 yield record
 
-    def _add_domain(self, record: Record, row: Fields) -> None:
-        scheme, record.host = row.text("scheme"), row.text("host")
-        record.fields["domain"] = f"{scheme}://{record.host}"
-        record.problem = self._staging.domain_problem(scheme, record.host)
-
     def _add_campaign(self, record: Record, row: Fields) -> None:
-        self._campaigns[row.number("id")] = row.text("name")
+        self._campaigns[row.number("id")] = row.text("name")[:_MAX_NAME]
 
     def _add_link(self, record: Record, row: Fields) -> None:
         record.host, record.url = row.text("host"), row.text("url")
@@ -110,17 +110,24 @@ class ArchiveSource:
         design = record.fields.get("design")
         of_blocks = ((block, part) for block in record.fields["blocks"] for part in pictures.BLOCK_PARTS)
         places = [(record.fields, "avatar"), *of_blocks]
+        left = _MAX_PICTURES
         for place, name in [*places, *([(design, "picture")] if isinstance(design, dict) else [])]:
             if picture := place.pop(name, ""):
-                self._add_picture(record, place, name, picture)
+                left -= self._add_picture(record, place, name, picture, left)
         record.blocks = [(block, *self._block_clicks.get(block, (0, 0))) for block in ids]
 
-    def _add_picture(self, record: Record, place: dict[str, Any], name: str, picture: object) -> None:
-        content = self.reader.content(f"bio/{picture}.webp", _MAX_LOGO) if pictures.is_name(picture) else None
-        if content is None:
-            record.losses.append(f"its {name} is not in the archive")
-        else:
+    def _add_picture(self, record: Record, place: dict[str, Any], name: str, picture: object, left: int) -> int:
+        """Add a picture that has at most `left` bytes; return its size."""
+        entry = f"bio/{picture}.webp"
+        content = self.reader.content(entry, min(_MAX_LOGO, left)) if pictures.is_name(picture) else None
+        if content is not None:
             place[name] = pictures.DATA_PREFIX + base64.b64encode(content).decode()
+            return len(content)
+        if pictures.is_name(picture) and self.reader.has(entry):
+            record.losses.append(f"its {name} is left out: the pictures of a page can have {_MAX_PICTURES >> 20} MiB")
+        else:
+            record.losses.append(f"its {name} is not in the archive")
+        return 0
 
     def _add_qr_code(self, record: Record, row: Fields) -> None:
         if row.is_true("haslogo"):
@@ -131,6 +138,7 @@ class ArchiveSource:
                 record.fields["logo"] = "data:image/png;base64," + base64.b64encode(logo).decode()
 
     def _add_file(self, record: Record, row: Fields) -> None:
+        """Describe the bytes in `stored`: Staging stores them, and replaces it by their metadata."""
         record.host, record.url = row.text("host"), row.text("filename")
         record.expiry = row.second("expiry")
         record.fields = {"name": row.text("name"), "maxdownloads": row.number("maxdownloads") or None}
@@ -143,23 +151,18 @@ class ArchiveSource:
             return
         try:
             filename = file_names.validate(record.url)
-            with self.reader.open(entry) as content:
-                record.stored = self._staging.save(content, filename, entry.file_size)
         except Problem as problem:
-            if problem.kind.status == 503:
-                raise
             record.problem = problem.message
             return
-        if record.stored["sha256"] != row.text("sha256"):
-            record.problem = "Its bytes in the archive are not those of the file: the checksum differs."
+        sha256 = row.text("sha256")[:_MAX_NAME]
+        record.stored = {"id": row.number("id"), "filename": filename, "size": entry.file_size, "sha256": sha256}
+
+
+def _add_domain(record: Record, row: Fields) -> None:
+    scheme, record.host = row.text("scheme")[:_MAX_NAME], row.text("host")
+    record.fields["domain"] = f"{scheme}://{record.host}"
 
 
 def source_id(service: str, kind: str, item: int) -> str:
-    """Return the id of an item of a service, by its kind and its number there."""
+    """Return the id of an item of a service, by its kind and its number there: the same in each of its archives."""
     return f"{service} {kind} {item}"
-
-
-def _body(kind: ItemKind, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the item that the API takes, without empty ones."""
-    names = _LINK_FIELDS if kind == "link" else KINDS[kind].model.model_fields
-    return {name: row[name] for name in names if row.get(name) not in (None, "", [], {})}

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
@@ -15,6 +16,7 @@ from waypost.errors import Problem
 from waypost.files import ops as files
 from waypost.files.ops import StoredObject
 from waypost.http import file_names, media_types
+from waypost.imports.record import Record
 from waypost.settings import Settings
 from waypost.storage.store import Store
 
@@ -40,7 +42,26 @@ class Staging:
     staged: int = 0
     budget: RequestBudget = field(default_factory=_domain_budget)
 
-    def save(self, content: IO[bytes], filename: str, size: int) -> dict[str, Any]:
+    def complete(self, record: Record, open_file: Callable[[int], IO[bytes]]) -> None:
+        """Complete a record of the archive: check a domain, and store the bytes of a file. Raises UNAVAILABLE."""
+        if record.kind == "domain":
+            scheme = str(record.fields.get("domain", "")).partition("://")[0]
+            record.problem = record.problem or self._domain_problem(scheme, record.host)
+        described, record.stored = record.stored, {}
+        if record.kind != "file" or record.problem:
+            return
+        try:
+            content, size = open_file(described["id"]), described["size"]
+            record.stored = self._save(content, file_names.validate(described["filename"]), size)
+        except Problem as problem:
+            if problem.kind.status == 503 or problem.field == "file":
+                raise
+            record.problem = problem.message
+            return
+        if record.stored["sha256"] != described["sha256"]:
+            record.problem = "Its bytes in the archive are not those of the file: the checksum differs."
+
+    def _save(self, content: IO[bytes], filename: str, size: int) -> dict[str, Any]:
         """Store the bytes of a file for the plan; return its metadata. Raises TOO_LARGE, STORAGE_FULL.
 
         The record of an upload names them, so that they are deleted if no plan makes a file of them in time.
@@ -58,7 +79,7 @@ class Staging:
         stored = StoredObject(name, filename, reader.size, reader.sha256.digest(), media_types.detect(reader.head))
         return {**asdict(stored), "sha256": stored.sha256.hex()}
 
-    def domain_problem(self, scheme: str, host: str) -> str:
+    def _domain_problem(self, scheme: str, host: str) -> str:
         """Return why the domain cannot be added now; "" if it can, or is the account's own."""
         if not self.settings.checks_domains or self.database.read(lambda tx: _owner(tx, host)) == self.account:
             return ""

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
-from waypost import clock
+from waypost import bounded_json, clock
 from waypost.clicks.classify import classifier
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
@@ -83,10 +83,12 @@ class Fields:
         return self._object.get(name) is not None
 
 
-def parse_json(content: bytes | str, *, field: str) -> Any:
+def parse_json(content: bytes | str, *, field: str, max_values: int) -> Any:
     """Return the value of a JSON text. Raises INVALID on `field`."""
     try:
-        return json.loads(content)
+        return bounded_json.loads(content, max_values)
+    except bounded_json.TooManyValues:
+        raise invalid(field, f"{field}: the JSON has more than {max_values:,} values.") from None
     except (ValueError, RecursionError) as error:
         place = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise invalid(field, f"{field}: this is not valid JSON{place}. It can be incomplete.") from None

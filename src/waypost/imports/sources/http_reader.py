@@ -15,7 +15,7 @@ from waypost.imports.sources.fields import parse_json
 from waypost.imports.sources.patience import Patience
 from waypost.imports.sources.rate_limits import Budget
 
-_MAX_BYTES = 8 * 1024 * 1024
+_MAX_BYTES, _MAX_VALUES = 8 * 1024 * 1024, 200_000
 _MAX_TOTAL_BYTES = 1 << 30
 """As many as a file of an import may have."""
 _SECONDS = 60
@@ -81,7 +81,7 @@ class HttpReader:
                 return None
             else:
                 self._require_success(response)
-                return parse_json(response.body, field="url")
+                return parse_json(response.body, field="url", max_values=_MAX_VALUES)
             attempt += 1
 
     def _obey(self, seconds: float, *, is_last: bool) -> None:

@@ -10,7 +10,10 @@ from waypost.errors import invalid
 from waypost.imports.record import Record
 from waypost.imports.sources.fields import Fields, parse_json
 
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES, _MAX_VALUES = 32 * 1024 * 1024, 500_000
+_MAX_LINKS = 1000
+_MAX_NAME, _MAX_TEXT, _MAX_CARD = 1000, 5000, 65_536
+"""Characters of texts that are read. The parser of HTML needs quadratic time for tags without an end."""
 _EMAIL, _HEADING, _SPACES, _PHONE, _TEXT, _ICON, _CARD = 6, 42, (43, 47), 44, 93, 94, 96
 _CUSTOM = (1, 2)
 _DEFAULT_THEME = "default"
@@ -33,7 +36,8 @@ class LinkStackSource:
         content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise invalid("file", f"The file has more than {MAX_BYTES >> 20} MiB.")
-        value = parse_json(content, field="file")
+        value = parse_json(content, field="file", max_values=_MAX_VALUES)
+        del content
         self._account = Fields(value[0] if isinstance(value, list) and value else value)
         if "littlelink_name" not in self._account:
             raise invalid("file", "The file is not an export of LinkStack: littlelink_name is missing.")
@@ -45,13 +49,16 @@ class LinkStackSource:
         record = Record(1, kind="bio", alias=account.text("littlelink_name").strip().lstrip("@"))
         record.source_id = account.text("id")
         record.created = account.second("created_at")
-        name = _plain(account.text("name")) or record.alias
+        name = _plain(account.text("name"), _MAX_NAME) or record.alias
         links = sorted(account.items("links"), key=lambda link: link.number("order"))
+        if len(links) > _MAX_LINKS:
+            record.losses.append(f"only the first {_MAX_LINKS} of {len(links)} links are kept")
+            del links[_MAX_LINKS:]
         blocks = [(block, link.number("click_number")) for link in links for block in _blocks(record, link)]
         record.fields = {
             "name": name,
             "title": name,
-            "description": _plain(account.text("littlelink_description")),
+            "description": _plain(account.text("littlelink_description"), _MAX_TEXT),
             "blocks": [block for block, _ in blocks],
         }
         record.blocks = [(0, clicks, 0) for _, clicks in blocks]
@@ -66,7 +73,8 @@ class LinkStackSource:
 
 def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
     """Yield the block of a link; none for a space."""
-    button, title, url = link.number("button_id"), _plain(link.text("title")), link.text("link").strip()
+    button, url = link.number("button_id"), link.text("link").strip()
+    title = _plain(link.text("title"), _MAX_TEXT if button == _TEXT else _MAX_NAME)
     if link.text("custom_css"):
         record.losses.append(f"the custom CSS of {title or url} is left out")
     if button in _SPACES:
@@ -92,7 +100,10 @@ def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
 
 def _card(record: Record, link: Fields) -> dict[str, Any]:
     text = link.text("type_params")
-    parameters = Fields(parse_json(text, field="file") if text else {})
+    if len(text) > _MAX_CARD:
+        record.losses.append("a contact card is too long")
+        text = ""
+    parameters = Fields(parse_json(text, field="file", max_values=_MAX_VALUES) if text else {})
     card = {"type": "vcard"}
     for source, name in _CARD_FIELDS.items():
         if parameters.text(source):
@@ -120,10 +131,10 @@ class _TextParser(HTMLParser):
             self.parts.append(data)
 
 
-def _plain(text: str) -> str:
-    """Return HTML as text."""
+def _plain(text: str, length: int) -> str:
+    """Return HTML as text. Only so many characters of it are read."""
     parser = _TextParser()
-    parser.feed(text)
+    parser.feed(text[:length])
     parser.close()
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in html.unescape("".join(parser.parts)).splitlines())
     return "\n".join(line for line in lines if line)

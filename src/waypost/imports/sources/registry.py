@@ -1,34 +1,25 @@
-"""The sources of imports: what each needs, and how a file tells its own."""
+"""The services with an API as sources of imports: what each needs. Files are in `file_source`."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from waypost import setting_urls
 from waypost.errors import invalid
 from waypost.http.safe_client import HostPorts
-from waypost.imports.archives import reader
-from waypost.imports.archives.source import ArchiveSource
-from waypost.imports.archives.staging import Staging
 from waypost.imports.planner import Source
 from waypost.imports.record import Record
-from waypost.imports.sources import sqlite_files
 from waypost.imports.sources.bitly import BitlySource
 from waypost.imports.sources.chhoto import ChhotoSource
-from waypost.imports.sources.csv_columns import CsvSource
 from waypost.imports.sources.dub import DubSource
 from waypost.imports.sources.kutt import KuttSource
-from waypost.imports.sources.linkstack import LinkStackSource
 from waypost.imports.sources.patience import Patience
 from waypost.imports.sources.rebrandly import RebrandlySource
 from waypost.imports.sources.shlink import ShlinkSource
 from waypost.imports.sources.short_io import ShortIoSource
 from waypost.imports.sources.yourls import YourlsSource
-from waypost.imports.sources.yourls_dump import YourlsDumpSource
 from waypost.settings import Settings
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
@@ -45,7 +36,6 @@ LABELS: Mapping[Service, str] = {
 SELF_HOSTED = frozenset({"chhoto", "kutt", "shlink", "yourls"})
 """The services of which everyone runs an own server, whose URL is needed."""
 _WITH_HISTORY = frozenset({"bitly", "shlink", "yourls"})
-_START = 65_536
 
 
 @dataclass(frozen=True)
@@ -115,31 +105,3 @@ class _ServiceSource:
         for record in self._patience.renewing(self._source):
             record.history = self._patience.renewing(record.history)
             yield record
-
-
-@contextmanager
-def of_file(
-    path: Path, columns: Mapping[str, str], zone: ZoneInfo | None = None, staging: Staging | None = None
-) -> Iterator[Source]:
-    """Open a file, whose content tells its kind. `staging` is for archives.
-
-    Raises INVALID on `file` or `column`, OSError.
-    """
-    with path.open("rb") as file:
-        start = file.read(_START)
-        file.seek(0)
-        if start.startswith(reader.MAGIC) and staging is not None:
-            yield ArchiveSource(file, staging)
-            return
-        yield _source(path, file, start, columns, zone)
-
-
-def _source(path: Path, file: BinaryIO, start: bytes, columns: Mapping[str, str], zone: ZoneInfo | None) -> Source:
-    if start.startswith(sqlite_files.MAGIC):
-        return sqlite_files.SqliteSource(path)
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith((b"{", b"[")):
-        return LinkStackSource(file)
-    if text.startswith((b"--", b"/*", b"SET ", b"CREATE ", b"DROP ", b"INSERT ")):
-        return YourlsDumpSource(file, zone=zone)
-    return CsvSource(file, columns)

@@ -1,5 +1,6 @@
 """The SQLite files of Kutt, with clicks by hour, and of Chhoto URL."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 from waypost.clicks.classify import classifier
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
-from waypost.errors import invalid
+from waypost.errors import Problem, invalid
 from waypost.imports.record import Clicks, Record
 from waypost.imports.sources.fields import Fields, parse_json
 from waypost.imports.sources.kutt import DISABLED
@@ -23,6 +24,14 @@ _SYSTEMS = {
     "os_other": classifier.UNKNOWN,
 }  # fmt: skip
 _MAX_CLICKS_PER_ROW = 1_000_000
+_MAX_NAME = 255
+_READ = frozenset({"domains", "links", "urls", "visits"})
+_VIRTUAL = re.compile(r"\s*CREATE\b(?:\s|--[^\n]*|/\*.*?\*/)*VIRTUAL\b", re.IGNORECASE | re.DOTALL)
+_MAX_CELL_VALUES = 20_000
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 1 << 20,  # bytes of a value and of a row
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+}
 
 
 class SqliteSource:
@@ -45,30 +54,47 @@ class SqliteSource:
         try:
             yield from self._records(self._tables)
         except sqlite3.DatabaseError as error:
-            raise invalid("file", f"The database cannot be read: {error}.") from None
+            raise _unreadable(error) from None
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Open a file of a stranger read-only: it cannot call functions of the database."""
+    """Open a file of a stranger read-only: it cannot call functions of the database, and its values are bounded."""
     tables = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     tables.row_factory = sqlite3.Row
+    for limit, value in _LIMITS.items():
+        tables.setlimit(limit, value)
     tables.execute("PRAGMA trusted_schema = OFF")
     return tables
 
 
 def _tables(tables: sqlite3.Connection) -> set[str]:
-    """Return the names of the real tables: a view or virtual table could compute without end."""
+    """Return the names of the tables with stored values only.
+
+    A view, a virtual table or a generated column could compute without end.
+    """
     try:
         rows = tables.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        names = {row["name"] for row in rows if not _VIRTUAL.match(row["sql"] or "")}
+        for name in sorted(names & _READ):
+            columns = tables.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden > 1", (name,)).fetchall()
+            if columns:
+                raise invalid("file", f"The column {columns[0]['name'][:_MAX_NAME]} of {name} is generated.")
     except sqlite3.DatabaseError as error:
-        raise invalid("file", f"The database cannot be read: {error}.") from None
-    return {row["name"] for row in rows if "VIRTUAL" not in (row["sql"] or "").upper()[:20]}
+        raise _unreadable(error) from None
+    return names
+
+
+def _unreadable(error: sqlite3.DatabaseError) -> Problem:
+    return invalid("file", f"The database cannot be read: {str(error)[:_MAX_NAME]}.")
 
 
 def _kutt_records(tables: sqlite3.Connection) -> Iterator[Record]:
     hosts = {}
     if "domains" in _tables(tables):
-        hosts = {row["id"]: str(row["address"] or "") for row in tables.execute("SELECT id, address FROM domains")}
+        hosts = {
+            row["id"]: str(row["address"] or "")[:_MAX_NAME]
+            for row in tables.execute("SELECT id, address FROM domains")
+        }
     for line, row in enumerate(tables.execute("SELECT * FROM links ORDER BY id"), 1):
         link = Fields(dict(row))
         record = Record(line, url=link.text("target"), alias=link.text("address"))
@@ -107,7 +133,7 @@ def _kutt_clicks(tables: sqlite3.Connection, link: int) -> Iterator[Clicks]:
 
 def _counts(text: str) -> Mapping[str, int]:
     try:
-        value: Any = parse_json(text or "{}", field="file")
+        value: Any = parse_json(text or "{}", field="file", max_values=_MAX_CELL_VALUES)
     except Exception:  # noqa: BLE001  # a damaged cell loses its labels, never the link
         return {}
     return {name: Fields(value).number(name) for name in value} if isinstance(value, dict) else {}

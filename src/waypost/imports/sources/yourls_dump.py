@@ -2,18 +2,18 @@
 
 import sqlite3
 from collections.abc import Iterator
-from itertools import islice
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from waypost.errors import invalid
-from waypost.imports.record import Clicks, Record
+from waypost.imports.record import MAX_URL, Clicks, Record
 from waypost.imports.sources import sql_dump
 from waypost.imports.sources.fields import number, second, visit
 
 _URL_COLUMNS = ("keyword", "url", "title", "timestamp", "ip", "clicks")
 _LOG_COLUMNS = ("click_id", "click_time", "shorturl", "referrer", "user_agent", "ip_address", "country_code")
-_BATCH = 10_000
+_MAX_URL, _MAX_TEXT = MAX_URL + 1, 1000
+"""Characters that are kept: longer values are refused, cut or not read later."""
 
 
 class YourlsDumpSource:
@@ -51,20 +51,15 @@ class YourlsDumpSource:
                 yield visit(moment, user_agent=user_agent, referrer=referrer, country=country)
 
     def _load(self, file: BinaryIO) -> None:
-        rows = sql_dump.rows(file)
-        while batch := list(islice(rows, _BATCH)):
-            urls = [
-                _named(row, _URL_COLUMNS, "keyword", "url", "title", "timestamp", "clicks")
-                for row in batch
-                if _is(row, "url")
-            ]
-            log = [
-                _named(row, _LOG_COLUMNS, "shorturl", "click_time", "referrer", "user_agent", "country_code")
-                for row in batch
-                if _is(row, "log")
-            ]
-            self._tables.executemany("INSERT INTO url VALUES (?, ?, ?, ?, ?)", urls)
-            self._tables.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", log)
+        for row in sql_dump.rows(file):
+            if _is(row, "url"):
+                keyword, url, *others = _named(row, _URL_COLUMNS, "keyword", "url", "title", "timestamp", "clicks")
+                values = (keyword[:_MAX_TEXT], url[:_MAX_URL], *(text[:_MAX_TEXT] for text in others))
+                self._tables.execute("INSERT INTO url VALUES (?, ?, ?, ?, ?)", values)
+            elif _is(row, "log"):
+                texts = _named(row, _LOG_COLUMNS, "shorturl", "click_time", "referrer", "user_agent", "country_code")
+                values = tuple(text[:_MAX_TEXT] for text in texts)
+                self._tables.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", values)
         self._tables.execute("CREATE INDEX log_keyword ON log (keyword, at)")
         if self._tables.execute("SELECT 1 FROM url").fetchone() is None:
             raise invalid("file", "The file contains no links: a table that ends with _url is missing or empty.")
