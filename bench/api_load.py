@@ -24,7 +24,6 @@ from bench import paths, servers
 from bench.paths import Site
 from tests.support.system_packages import require_programs
 from tests.support.threads import join
-from waypost import scheduling
 
 _PAUSE = 0.005  # seconds between two redirects
 _SCRIPT = """
@@ -124,7 +123,6 @@ def _visitor(site: Site, seconds: int, times: list[float]) -> Iterator[None]:
 
 def _redirects(site: Site, seconds: int) -> list[float]:
     """Follow a link that is in memory, and return the milliseconds of each redirect."""
-    scheduling.run_first()  # otherwise the client waits for the load
     connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=60)
     end = time.monotonic() + seconds
     times = []

@@ -30,7 +30,6 @@ from bench.servers import Server, environment, free_port, program, read_wrk, run
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.system_packages import require_programs
 from waypost import clock
-from waypost.clicks.ingest import throttle
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
@@ -96,7 +95,6 @@ def _measure_counting(folder: Path, postgres: Postgres) -> list[Cost]:
     for batch in _BATCHES:
         settings = Settings(data_dir=folder / str(batch), database_url=url)
         ingester = Ingester(settings, database)
-        throttle.is_enabled = False  # there are no redirects
         total = max(batch * 2, min(100_000, batch * 200))
         costs.append(_cost(ingester, settings, url, owner.id, batch, total))
         cost = costs[-1]

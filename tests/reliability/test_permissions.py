@@ -56,7 +56,15 @@ def test_new_installation_is_private(tmp_path: Path, workers: int) -> None:
         _use(server, _add_account(folder))
         assert server.call("GET", "/spring").status_code == 302
         names = {path.name for path in folder.iterdir()}
-        assert names >= {"waypost.db", "waypost.db-wal", "attempt_limits.db", "journal", "metrics", "files"}
+        assert names >= {
+            "waypost.db",
+            "waypost.db-wal",
+            "waypost.db-queue",
+            "attempt_limits.db",
+            "journal",
+            "metrics",
+            "files",
+        }
         assert _exposed(folder) == []
     assert _exposed(folder) == []
 

@@ -17,6 +17,7 @@ _PACKAGES = {
     "nginx": "nginx-light",
     "wrk": "wrk",
     "taskset": "util-linux",
+    "setsid": "util-linux",
     "pgrep": "procps",
     "curl": "curl",
     "dd": "coreutils",

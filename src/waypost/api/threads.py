@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from waypost import scheduling
-
 T = TypeVar("T")
 _TURNS = 2
 _TURN_SECONDS = 0.05
@@ -96,7 +94,6 @@ class _Job:
 
 def _run_jobs(jobs: "SimpleQueue[_Job | None]") -> None:
     """Work until the event loop's threads are not used any more."""
-    scheduling.run_api_thread()
     while (job := jobs.get()) is not None:
         result, error = None, None
         try:

@@ -1,13 +1,12 @@
 """Transactions: `read(work)` and `write(work)` open one, run `work(tx)` in it, and commit or roll back.
 
-SQLite: WAL mode; connections that read cannot write; each process has one connection per durability that writes, so
-writers of a process queue on a lock of ours instead of the file's. PostgreSQL: one connection pool for full durability,
-a small one for writes that may be lost with the server, and a connection that listens for notifications; their
-behavior in a failover is in `failover.py`. See docs/adr/0001-data-layer.md.
+SQLite: WAL mode; connections that read cannot write; each process has one connection per durability that writes, and
+writers of all processes queue on locks of ours instead of the file's (`write_queue.py`). PostgreSQL: one connection
+pool for full durability, a small one for writes that may be lost with the server, and a connection that listens for
+notifications; their behavior in a failover is in `failover.py`. See docs/adr/0001-data-layer.md.
 """
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,10 +25,10 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from waypost import scheduling
 from waypost.db import postgres, sqlite_pool
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections
+from waypost.db.write_queue import WriteQueue
 from waypost.errors import Kind, Problem, unavailable
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ _RETRYABLE = {"40001", "40P01", _FOREIGN_KEY}
 # PostgreSQL: this server became a standby. It reports that for a statement, or already for BEGIN.
 _READ_ONLY = {"25006", "0A000"}
 _BREAKER_SECONDS = 1.0
+_NO_QUEUE = contextlib.nullcontext()  # PostgreSQL has its own
 _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
 
 
@@ -67,7 +67,7 @@ class Database:
         self.adaptive_timeout = AdaptiveTimeout()
         self.breaker = CircuitBreaker()
         self._errors = _ErrorLog()
-        self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._write_queue = WriteQueue(self.path) if self.is_sqlite else None
         self._failover: FailoverPools | None = None
         self._sqlite_readers: IdleConnections | None = None
         self._sqlite_writers: dict[Durability, IdleConnections] = {}
@@ -104,7 +104,6 @@ class Database:
         `timeout`: seconds to wait for each response from PostgreSQL, more while the server is slow. Without it, the
         server's own limits apply. `work` runs again if the connection was lost with its first statement.
         """
-        scheduling.yield_to_redirects()
         if self._sqlite_readers is None:
             return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
         return self._run_on_sqlite(self._sqlite_readers, work, begin="" if autocommit else "BEGIN")
@@ -143,10 +142,9 @@ class Database:
         """
         engine = (self._autocommit if autocommit else self._writers)[durability]
         connections = self._sqlite_writers.get(durability) if autocommit else None
-        scheduling.yield_to_redirects()  # only before the lock: redirects with a click limit wait for it
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
-                with self._write_lock:
+                with self._write_queue or _NO_QUEUE:
                     if connections is not None:
                         return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE")
                     return self.run(engine, work, once=once, timeout=timeout)
@@ -171,9 +169,11 @@ class Database:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
         if self._sqlite_readers is not None:
             self._sqlite_readers.close()
-        with self._write_lock:  # closing rolls back, and writers share a connection
-            for connections in self._sqlite_writers.values():
-                connections.close()
+        if self._write_queue is not None:
+            with self._write_queue.thread_turn:  # closing rolls back, and writers share a connection
+                for connections in self._sqlite_writers.values():
+                    connections.close()
+                self._write_queue.close()
         for pool in self._pools:
             event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
             pool.dispose()

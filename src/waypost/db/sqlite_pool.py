@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from waypost import scheduling
 from waypost.db.parameters import check_parameters, dump_json
+from waypost.db.write_queue import MAX_SECONDS
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -25,7 +25,8 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     """Connections that open transactions with `begin`, or open none; `single`: one connection for all threads."""
     options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
-    connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
+    busy_seconds = _BUSY_SECONDS - MAX_SECONDS if begin else _BUSY_SECONDS  # writers have waited before
+    connect = {"timeout": busy_seconds, "check_same_thread": False, "isolation_level": None}
     engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)
     check_parameters(engine)
 
@@ -36,9 +37,7 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
             connection.execute(f"PRAGMA {pragma}")
         connection.create_function("casefold", 1, _casefold, deterministic=True)
 
-    if not begin:
-        event.listen(engine, "before_cursor_execute", scheduling.yield_to_redirects)
-    else:
+    if begin:
         event.listen(engine, "begin", partial(_begin, begin))
     return engine
 

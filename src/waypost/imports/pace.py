@@ -1,4 +1,4 @@
-"""The pace of batches: as large as other writers can wait for, with a pause after each, in which they write."""
+"""The pace of batches: as large as other writers can wait for. On SQLite they queue, and write between two batches."""
 
 import time
 from collections.abc import Callable
@@ -10,8 +10,6 @@ from waypost.db.database import Database
 
 T = TypeVar("T")
 _SHORT_SECONDS, _LONG_SECONDS = 0.1, 0.3
-_PAUSE_SECONDS = 0.11
-"""On SQLite. A waiting writer tries again every 0.1 s, so each one gets the lock in a pause."""
 
 
 class Pace:
@@ -31,6 +29,4 @@ class Pace:
             self._size = max(1, size // 2)
         elif seconds < _SHORT_SECONDS:
             self._size = min(self._largest, size * 2)
-        if self._database.is_sqlite:
-            time.sleep(_PAUSE_SECONDS)
         return result

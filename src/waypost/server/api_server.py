@@ -8,7 +8,6 @@ from typing import Any
 
 import uvicorn
 
-from waypost import scheduling
 from waypost.http import connection_handoff
 from waypost.http.connection_handoff import Handoff, HandoffChannel
 
@@ -34,7 +33,6 @@ class ApiServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
-        scheduling.run_last()  # not earlier: on a busy processor, a start with this priority would take minutes
         asyncio.get_running_loop().add_reader(self._channel.receiver, self._receive)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -21,7 +21,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
-from waypost import module_loading, scheduling
+from waypost import module_loading
 from waypost.errors import Kind, Problem
 from waypost.http import connection_handoff
 from waypost.server.api_server import ApiServer, WorkerConfig
@@ -96,13 +96,6 @@ class _Worker(Process):
     """
 
     config: WorkerConfig
-
-    def target(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.config.is_api_worker:
-            scheduling.run_in_background()
-        else:
-            scheduling.run_first()
-        super().target(sockets)
 
     @property
     def server(self) -> uvicorn.Server:

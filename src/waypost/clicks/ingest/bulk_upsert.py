@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table
 
-from waypost.clicks.ingest import throttle
-
 T = TypeVar("T")
 _SQLITE_ROWS = 100
 _POSTGRES_ROWS = 5000
@@ -70,7 +68,6 @@ def insert(tx: Connection, table: Table, columns: Columns, suffix: str = "") -> 
             inserted = tx.exec_driver_sql(sql, tuple(map(_array_literal, part)))
         if inserted.returns_rows:
             returned.append(inserted.all())
-        throttle.pause()
     return returned
 
 
@@ -100,7 +97,6 @@ def select_by_keys(
             sql = f"SELECT {names}, {column} FROM {key_rows} JOIN {table.name} USING ({names}){suffix}"  # noqa: S608  # constant names
             parameters = tuple(map(_array_literal, part))
         yield from tx.exec_driver_sql(sql, parameters).all()
-        throttle.pause()
 
 
 def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:

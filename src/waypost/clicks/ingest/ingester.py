@@ -22,7 +22,7 @@ from sqlalchemy import Connection, delete, select
 from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, read_positions, retention, throttle
+from waypost.clicks.ingest import partitions, read_positions, retention
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -101,7 +101,6 @@ class Ingester:
                     is_waiting = True
                     self._positions = None  # the failed transaction may have been committed
                     is_behind = False
-                throttle.is_enabled = not is_behind
                 if not is_behind:  # few large batches cost less than many small ones
                     wait_for_wakeup(wake_fd)
             try:
@@ -170,7 +169,7 @@ class Ingester:
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
         parsed = chain.from_iterable(self._parser.visits(chunk.lines, self._visitor_hash) for chunk in chunks)
-        visits = list(throttle.each(parsed))
+        visits = list(parsed)
         self._fault_point("classified")
         self._ensure_partitions({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._write_batch(tx, visits, chunks), durability="process")
@@ -193,11 +192,11 @@ class Ingester:
     def _write_batch(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
         if len(visits) > _LARGE_BATCH_VISITS:  # aggregating between two statements takes long on a slow machine
             set_idle_timeout(tx, _LARGE_BATCH_IDLE_SECONDS)
-        aggregate = Aggregate(throttle.each(visits), self._add_visitors(tx, visits))
+        aggregate = Aggregate(visits, self._add_visitors(tx, visits))
         self._fault_point("visitors")
-        upsert_counts(tx, click_times, transpose(click_times.columns.keys(), throttle.each(aggregate.times())))
+        upsert_counts(tx, click_times, transpose(click_times.columns.keys(), aggregate.times()))
         self._fault_point("times")
-        upsert_counts(tx, click_labels, label_columns(limit_labels(tx, throttle.each(aggregate.labels()))))
+        upsert_counts(tx, click_labels, label_columns(limit_labels(tx, aggregate.labels())))
         self._fault_point("labels")
         for kind, (table, columns) in TOTALS.items():
             increment(tx, table, columns, aggregate.totals(kind))
@@ -215,7 +214,7 @@ class Ingester:
     def _add_visitors(self, tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
         """Store the visitors of these clicks. Return, by day, the digests that were not stored before."""
         clicked: dict[tuple[int, int], set[bytes]] = defaultdict(set)
-        for visit in throttle.each(visits):
+        for visit in visits:
             if visit.outcome == "click":
                 day = visit.second // DAY
                 clicked[day, visit.account].add(visit.digest)
@@ -223,7 +222,7 @@ class Ingester:
         for day, accounts in groupby(sorted(clicked.items()), lambda item: item[0][0]):
             rows = ((day, account, digest) for (_, account), digests in accounts for digest in sorted(digests))
             suffix = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
-            for returned in insert(tx, visitors, transpose(("day", "account", "digest"), throttle.each(rows)), suffix):
+            for returned in insert(tx, visitors, transpose(("day", "account", "digest"), rows), suffix):
                 new[day].update(map(itemgetter(0), returned))
         return new
 

@@ -12,7 +12,6 @@ from multiprocessing.process import BaseProcess
 from socket import socket
 from typing import Any, Self
 
-from waypost import scheduling
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
@@ -79,7 +78,6 @@ class IngesterProcess:
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     logging.configure(settings)
-    scheduling.run_in_background()
     stop = threading.Event()
 
     def handle_sigterm(*_: object) -> None:
