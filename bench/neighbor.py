@@ -52,7 +52,7 @@ _LOADS = {
     "writes": f"request = function() return wrk.format('POST', '/api/url/add', nil, '{_BODY}') end",
     "visits": 'request = function() return wrk.format("GET", "/a-hot") end',
 }
-"""What the other two clients send. The ingester counts the visits."""
+"""The requests of the other two clients. The ingester counts the visits."""
 Situation = tuple[int, str]
 """The number of neighbors and their group: "same", "own", or "" for none."""
 

@@ -93,15 +93,42 @@ def test_reload_upgrades_node_without_failed_request(
     assert "Traceback" not in node.output()
 
 
-def test_reload_with_failing_migration_keeps_old_workers(
-    node: Server, releases: Releases, traffic: Traffic, database_url: str
+_NO_MIGRATION = "revision = '0002'\ndown_revision = '0001'\nupgrade = None\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "message", "revision"),
+    [
+        ({"migration": _NO_MIGRATION}, "the new version cannot start, keeping the old workers", "0001"),
+        ({"broken": "asgi.py"}, "the new version cannot start, keeping the old workers", "0001"),
+        ({"broken": "clicks/ingest/ingester.py"}, "the new version cannot start, keeping the old workers", "0001"),
+        ({"broken": "app.py"}, "new worker did not start, keeping the old ones", "0002"),
+    ],
+    ids=["migration fails", "workers cannot be imported", "ingester cannot be imported", "workers cannot start"],
+)
+def test_failed_reload_keeps_old_code_also_for_processes_that_die_later(
+    node: Server, releases: Releases, traffic: Traffic, database_url: str, release: Any, message: str, revision: str
 ) -> None:
-    before = {process.pid for process in processes(node)[0]}
+    until(lambda: len(processes(node)[1]) == 1)
+    workers, ingesters = processes(node)
     with traffic.running():
-        releases.install_new(migration="revision = '0002'\ndown_revision = '0001'\nupgrade = None\n")
+        releases.install_new(**release)
         node.process.send_signal(signal.SIGHUP)
-        until(lambda: "the new version cannot start, keeping the old workers" in node.output())
+        until(lambda: message in node.output())
         traffic.wait_for_progress()
     assert traffic.failures == []
-    assert {process.pid for process in processes(node)[0]} == before
-    assert (version_of(node), _revision(database_url)) == (__version__, "0001")
+    assert {process.pid for process in processes(node)[0]} == {process.pid for process in workers}
+    for process in (*workers, *ingesters):
+        process.kill()
+
+    def are_replaced() -> bool:
+        return [len(kind) for kind in processes(node)] == [2, 1] and not {*workers, *ingesters} & {
+            process for kind in processes(node) for process in kind
+        }
+
+    until(are_replaced)
+    assert (version_of(node), _revision(database_url)) == (__version__, revision)
+    with traffic.running():
+        traffic.wait_for_progress()
+    assert traffic.failures == []
+    assert are_replaced()

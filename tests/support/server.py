@@ -47,10 +47,18 @@ class Server:
 
 
 @contextmanager
-def serving(
+def serving(folder: Path, **options: Any) -> Iterator[Server]:
+    """Start a server with the options of `starting`, and wait until it answers; stop it at the end of the block."""
+    with starting(folder, **options) as server:
+        _wait_for(server)
+        yield server
+
+
+@contextmanager
+def starting(
     folder: Path, *, database_url: str = "", port: int = 0, command_prefix: Sequence[str] = (), **settings: object
 ) -> Iterator[Server]:
-    """Start a server with its data in `folder`; stop it at the end of the block.
+    """Start a server with its data in `folder`, without waiting for it; stop it at the end of the block.
 
     `settings` are those of waypost.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
     """
@@ -82,7 +90,6 @@ def serving(
     with httpx2.Client(base_url=url, limits=limits, timeout=_SECONDS, trust_env=False) as client:
         server = Server(url, process, log, client)
         try:
-            _wait_for(server)
             yield server
         finally:
             _end(process)

@@ -36,6 +36,15 @@ def upgrade() -> None:
     """Add it."""
     op.add_column("links", sa.Column("note", sa.Text()))
 '''
+_FAULT = """
+
+def create() -> None:
+    raise ImportError("a broken release")
+
+if __name__ != "waypost.app":
+    create()
+"""
+"""Added to `app.py`, workers cannot start; added to another module, it cannot be imported."""
 _SECONDS = 60
 _PROGRESS = 200  # requests between two steps
 _ATTEMPTS = 50
@@ -57,13 +66,16 @@ class Releases:
         """Install this version."""
         self._link(SOURCE.parent)
 
-    def install_new(self, *, migration: str = _MIGRATION) -> None:
-        """Install a newer version, which changes a table."""
+    def install_new(self, *, migration: str = _MIGRATION, broken: str = "") -> None:
+        """Install a newer version, which changes a table. The end of the module `broken` raises an error."""
         package = self.folder / "new" / "waypost"
         shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
         init = package / "__init__.py"
         init.write_text(init.read_text().replace(__version__, NEW_VERSION))
         (package / "db" / "migrations" / "versions" / "0002_note.py").write_text(migration)
+        if broken:
+            with (package / broken).open("a") as module:
+                module.write(_FAULT)
         self._link(package.parent)
 
     def _link(self, target: Path) -> None:

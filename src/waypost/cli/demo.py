@@ -39,9 +39,12 @@ def demo(
             count = visits.write(settings.journal_dir, owner.id, targets)
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
-        print_welcome(settings.base, owner, link)
-        console.stdout.print(f"This demo has {count} visits of {visits.DAYS} days. Stopping it deletes {folder}.")
-        startup.serve(settings, listeners)
+
+        def print_credentials() -> None:
+            print_welcome(settings.base, owner, link)
+            console.stdout.print(f"This demo has {count} visits of {visits.DAYS} days. Stopping it deletes {folder}.")
+
+        startup.serve(settings, listeners, print_credentials)
 
 
 def _use_only(folder: str, port: int, base_url: str) -> None:

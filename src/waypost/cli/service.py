@@ -32,6 +32,7 @@ def serve(
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
     listeners = startup.listen(settings)
+    startup.load()
     with closing(installation.open_database(settings)) as database:
         if settings.registration == "on":
             database.write(ops.limit_registered_accounts)
@@ -40,8 +41,7 @@ def serve(
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
             print_welcome(settings.base, owner, link)
-    console.stderr.print(f"waypost {__version__} serves {settings.base}")
-    startup.serve(settings, listeners)
+    startup.serve(settings, listeners, lambda: console.stderr.print(f"waypost {__version__} serves {settings.base}"))
 
 
 def doctor() -> None:

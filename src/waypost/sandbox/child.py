@@ -12,13 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from signal import SIGKILL
 
-from waypost import scheduling
 from waypost.errors import Problem
 from waypost.sandbox.channel import BrokenMessage, Channel
 
 NO_MEMORY = 80
 """Exit status of a child that had too little memory. It sends no message, which would need some."""
 _FAILED = 81
+_NICENESS = 10
 _OPEN_FILES = 64
 _MAX_MESSAGE, _MAX_TRACEBACK = 1000, 8000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> None:
     target, *numbers = arguments
     descriptor, parent, memory, seconds, file_bytes = map(int, numbers)
     _end_with(parent)
-    scheduling.run_in_background()
+    os.nice(_NICENESS)  # the process holds no lock that a redirect needs
     module, _, name = target.partition(":")
     function: Target = getattr(import_module(module), name)
     _set_limits(memory, seconds, file_bytes)

@@ -2,10 +2,12 @@
 
 import resource
 import sys
+from collections.abc import Callable
 from socket import socket
 
 import structlog
 
+from waypost import module_loading, process_signals
 from waypost.clicks.ingest.process import IngesterProcess
 from waypost.errors import Problem
 from waypost.links import dead_link_checker
@@ -16,6 +18,7 @@ from waypost.settings import Settings
 
 _log = structlog.get_logger("startup")
 _OPEN_FILES = 65_536
+_APPLICATION = "waypost.app"
 KEEP_ALIVE_SECONDS = 6  # longer than some clients keep idle connections; proxies get more
 """Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
 
@@ -25,14 +28,22 @@ def listen(settings: Settings) -> list[socket]:
     return workers.bind(settings.host, settings.port, settings.workers)
 
 
-def serve(settings: Settings, listeners: list[socket]) -> None:
-    """Run the workers until the process is stopped. Requests in progress are finished first."""
+def load() -> None:
+    """Import the application. Call it before a migration: code that cannot be imported must not change a database."""
+    module_loading.load(_APPLICATION)
+
+
+def serve(settings: Settings, listeners: list[socket], on_ready: Callable[[], None]) -> None:
+    """Run the workers until the process is stopped. Requests in progress are finished first.
+
+    Calls `on_ready` when all workers serve.
+    """
     _raise_open_files_limit()
     metrics.clear(settings.metrics_dir)
     # Otherwise a spawned process would also import the main program, with all commands.
     sys.modules["__main__"].__file__ = None
     config = WorkerConfig(
-        "waypost.app:create",
+        f"{_APPLICATION}:create",
         factory=True,
         workers=settings.workers,
         loop="uvloop",
@@ -49,19 +60,21 @@ def serve(settings: Settings, listeners: list[socket]) -> None:
     workers.preload(config)
     background = dead_link_checker.run if settings.dead_links_days else None
     with IngesterProcess(settings, background, listeners) as ingester:
-        hooks = workers.Hooks(ingester.ensure_running, migrate, ingester.replace)
+        hooks = workers.Hooks(on_ready, ingester.ensure_running, migrate, ingester.replace)
         workers.run(config, listeners, hooks, api_workers=settings.api_workers)
 
 
 def migrate() -> None:
     """Check the settings and migrate the database. Exits the process if the service cannot start."""
+    process_signals.reset()
     try:
         settings = Settings()
         logging.configure(settings)
+        load()
         findings = [finding.text for finding in system_checks.run(settings) if finding.level == "error"]
         if not findings:
             installation.open_database(settings).close()
-    except (Problem, ValueError, OSError) as error:
+    except (Problem, ValueError, OSError, ImportError) as error:
         findings = [str(error)]
     for reason in findings:
         _log.error("the service cannot start", reason=reason)

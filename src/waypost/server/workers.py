@@ -2,8 +2,9 @@
 
 API workers, if there are any, come after the workers in the list of processes. They have no listener (ADR 15).
 Workers are forked from the parent, which has loaded all modules: they start fast and share its memory (ADR 13). The
-parent must therefore have no other thread, whose locks a child would inherit. After SIGHUP workers are spawned instead
-of forked, because an upgrade can have installed newer code (decision 106).
+parent must therefore have no other thread, whose locks a child would inherit. SIGHUP replaces them with spawned ones,
+because an upgrade can have installed newer code (decision 106). Until all are replaced, a dead worker is still replaced
+by a forked one: the code in memory works, and the installed code might not.
 """
 
 import copy
@@ -19,15 +20,17 @@ from dataclasses import dataclass
 import structlog
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from waypost import module_loading
+from waypost import module_loading, process_signals
 from waypost.errors import Kind, Problem
 from waypost.http import connection_handoff
+from waypost.server import service_manager
 from waypost.server.api_server import ApiServer, WorkerConfig
 
 _READY_SECONDS = 60
 _POLL_SECONDS = 0.2
+_START_SECONDS, _TICK_SECONDS = 0.05, 0.5  # between two checks of the workers, until they are ready and later
 _log = structlog.get_logger("workers")
 
 
@@ -72,6 +75,8 @@ def _bound(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
 class Hooks:
     """Functions that the supervisor calls."""
 
+    on_ready: Callable[[], None]
+    """Called once, when all workers serve."""
     on_tick: Callable[[], None]
     """Called twice a second."""
     migrate: Callable[[], None]
@@ -97,6 +102,15 @@ class _Worker(Process):
 
     config: WorkerConfig
 
+    def start(self) -> None:
+        """Start the process. Signals wait until it has its own handlers: otherwise they would be lost, or end it."""
+        with process_signals.blocked():
+            self.process.start()
+
+    def target(self, sockets: list[socket.socket] | None = None) -> None:
+        process_signals.reset()
+        super().target(sockets)
+
     @property
     def server(self) -> uvicorn.Server:
         if self._server is None:
@@ -113,16 +127,7 @@ class _ForkedWorker(_Worker):
         self._listeners = listeners
         self.process = multiprocessing.get_context("fork").Process(target=self._serve)  # type: ignore[assignment]
 
-    def start(self) -> None:
-        """Fork. Signals are blocked until the worker has its own handlers: otherwise they would be lost."""
-        previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        self.process.start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
     def _serve(self) -> None:
-        for number in SIGNALS:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for listener in self._listeners:
             if listener not in self._own:
                 listener.close()  # connections to other workers must not wait for this one
@@ -145,13 +150,37 @@ class _Supervisor(Multiprocess):
         self._api_config.is_api_worker = True
         self.processes_num = len(listeners) + api_workers
         self.has_failed = False
+        self._is_ready = False
         self._hooks = hooks
         for number in (signal.SIGINT, signal.SIGTERM):  # takes effect at once, even while workers are replaced
             signal.signal(number, lambda *_: self.should_exit.set())
         self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
 
     def init_processes(self) -> None:
-        self.processes = [self._start(index) for index in range(self.processes_num)]
+        self.processes = [self._start(index, forks=self._forks) for index in range(self.processes_num)]
+
+    def run(self) -> None:
+        """Start the workers, supervise them until a signal, and stop them."""
+        self.init_processes()
+        while not self.should_exit.wait(_TICK_SECONDS if self._is_ready else _START_SECONDS):
+            if self._is_ready:
+                self.handle_signals()
+            self.keep_subprocess_alive()
+            if not self._is_ready and all(worker.is_ready(_START_SECONDS) for worker in self.processes):
+                self._is_ready = True
+                self._hooks.on_ready()
+                service_manager.tell_ready()
+        service_manager.tell_stopping()
+        self.terminate_all()
+        self.join_all()
+
+    def handle_signals(self) -> None:
+        """Handle each kind of signal that has arrived once. Those of the start wait for the workers."""
+        arrived = len(self.signal_queue)
+        kinds = set(self.signal_queue[:arrived])
+        del self.signal_queue[:arrived]  # others may have arrived
+        if signal.SIGHUP in kinds:
+            self.restart_all()
 
     def keep_subprocess_alive(self) -> None:
         self._hooks.on_tick()
@@ -159,31 +188,36 @@ class _Supervisor(Multiprocess):
             if worker.process.is_alive():
                 continue
             worker.join()
-            if worker.exitcode == STARTUP_FAILURE:
+            if worker.exitcode == STARTUP_FAILURE and not self._is_ready:
                 _log.error("worker cannot start")
                 self.has_failed = True
                 self.should_exit.set()
                 return
             _log.warning("worker died, starting another", process=worker.pid, exitcode=worker.exitcode)
-            self.processes[index] = self._start(index)
+            self.processes[index] = self._start(index, forks=self._forks)
 
     def restart_all(self) -> None:
         """Handle SIGHUP: migrate the database, then replace the workers one by one, each as its successor is ready."""
-        self._forks = False
-        if not self._migrate():
-            return
+        service_manager.tell_reloading()
+        if self._migrate() and self._replace_all():
+            self._forks = False
+            self._hooks.on_reload()
+        service_manager.tell_ready()
+
+    def _replace_all(self) -> bool:
+        """Return whether all workers have the installed code. If one does not start, the others keep their code."""
         for index, worker in enumerate(self.processes):
-            successor = self._start(index)
+            successor = self._start(index, forks=False)
             if not successor.wait_until_ready(_READY_SECONDS, self.should_exit):
                 successor.kill()
                 successor.join()
                 if not self.should_exit.is_set():
                     _log.error("new worker did not start, keeping the old ones")
-                return
+                return False
             worker.terminate()
             worker.join()
             self.processes[index] = successor
-        self._hooks.on_reload()
+        return True
 
     def terminate_all(self) -> None:
         """Stop the workers. Connections that are in the channel are answered by API workers, later ones by workers."""
@@ -194,9 +228,11 @@ class _Supervisor(Multiprocess):
     def _migrate(self) -> bool:
         """Return whether the database fits the installed code, which can be newer than the code of this process."""
         process = multiprocessing.get_context("spawn").Process(target=self._hooks.migrate, name="waypost migration")
-        process.start()
+        with process_signals.blocked():
+            process.start()
         while process.is_alive() and not self.should_exit.is_set():
             process.join(_POLL_SECONDS)
+            self.keep_subprocess_alive()  # a migration can take minutes
         if self.should_exit.is_set():
             process.terminate()  # a migration is one transaction
             process.join()
@@ -205,14 +241,9 @@ class _Supervisor(Multiprocess):
             _log.error("the new version cannot start, keeping the old workers", exitcode=process.exitcode)
         return process.exitcode == 0
 
-    def _start(self, index: int) -> Process:
+    def _start(self, index: int, *, forks: bool) -> Process:
         own = self.sockets[index : index + 1]
         config = self._worker_config if own else self._api_config
-        worker = _ForkedWorker(config, own, self.sockets) if self._forks else _Worker(config, own)
+        worker = _ForkedWorker(config, own, self.sockets) if forks else _Worker(config, own)
         worker.start()
         return worker
-
-    def handle_ttin(self) -> None:
-        """Ignore SIGTTIN: the number of workers is a setting."""
-
-    handle_ttou = handle_ttin

@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from socket import socket
 from typing import Any, Self
 
+from waypost import process_signals
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
@@ -35,16 +36,14 @@ class IngesterProcess:
         self._listeners = listeners
         self._process_args = (settings, background, os.getpid())
         self._dead_since: float | None = None
+        self._factory = _FORK
 
     def __enter__(self) -> Self:
-        self._process = self._start(_FORK)
+        self._process = self._start()
         return self
 
     def ensure_running(self) -> None:
-        """Restart a dead process after one second. Call this periodically.
-
-        The new process is spawned, so it inherits none of the files and connections that are open by now.
-        """
+        """Restart a dead process after one second. Call this periodically."""
         if self._process.is_alive():
             return
         now = time.monotonic()
@@ -53,20 +52,25 @@ class IngesterProcess:
         elif now - self._dead_since >= _RESTART_DELAY_SECONDS:
             self._dead_since = None
             with suppress(OSError):  # out of memory: the next call tries again
-                self._process = self._start(_SPAWN)
+                self._process = self._start()
 
     def replace(self) -> None:
-        """End the process after its current batch. `ensure_running` starts another one, with the installed code."""
+        """End the process after its current batch. `ensure_running` starts another one, with the installed code.
+
+        Call this only if the installed code has proven to work: until then, the code in memory replaces a dead process.
+        """
+        self._factory = _SPAWN
         self._process.terminate()
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.join(timeout=20)
 
-    def _start(self, factory: ProcessFactory) -> BaseProcess:
-        target = self._close_listeners_and_run if factory is not _SPAWN else _main
-        process = factory(target=target, args=self._process_args, name="waypost ingester", daemon=True)
-        process.start()
+    def _start(self) -> BaseProcess:
+        target = self._close_listeners_and_run if self._factory is not _SPAWN else _main
+        process = self._factory(target=target, args=self._process_args, name="waypost ingester", daemon=True)
+        with process_signals.blocked():
+            process.start()
         return process
 
     def _close_listeners_and_run(self, *process_args: Any) -> None:
@@ -77,6 +81,7 @@ class IngesterProcess:
 
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
+    process_signals.reset()
     logging.configure(settings)
     stop = threading.Event()
 
