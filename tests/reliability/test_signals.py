@@ -28,7 +28,8 @@ def _ignores_sighup(server: Server) -> bool:
 
 
 def _children(server: Server) -> list[psutil.Process]:
-    return psutil.Process(server.process.pid).children()
+    children: list[psutil.Process] = psutil.Process(server.process.pid).children()
+    return children
 
 
 def _listeners(server: Server) -> int:
