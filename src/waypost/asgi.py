@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class BackgroundTasks:
 
     def __post_init__(self) -> None:
         self._reported = (0, 0, 0, 0)
+        self._reporting = threading.Lock()
         self._limiter = anyio.CapacityLimiter(6)
         self._stopping = asyncio.Event()
 
@@ -106,7 +108,8 @@ class BackgroundTasks:
     def metrics(self) -> bytes:
         """Return the metrics of all processes of this machine, in the text format of Prometheus."""
         self._report_counts()
-        self.meter.save()
+        with suppress(OSError):  # such as a full disk, which the metrics must be able to report
+            self.meter.save()
         values = gauges.read(self.settings, self.database, self.cleaner.store, self.worker_state.cache)
         return metrics.exposition(self.settings.metrics_dir, values)
 
@@ -160,13 +163,14 @@ class BackgroundTasks:
     def _report_counts(self) -> None:
         """Add the counts of the fast path and the journal, which have no time for a lock, to the metrics."""
         state = self.worker_state
-        counts = (state.hits, state.record_redirects, state.misses, state.journal.lost)
-        hits, record_redirects, misses, lost = map(sub, counts, self._reported)
+        with self._reporting:  # scrapes run in threads, and a difference must be added once
+            counts = (state.hits, state.record_redirects, state.misses, state.journal.lost)
+            hits, record_redirects, misses, lost = map(sub, counts, self._reported)
+            self._reported = counts
         self.meter.count("redirects", "hot", hits)
         self.meter.count("redirects", "record", record_redirects)
         self.meter.count("cache_misses", by=misses)
         self.meter.count("clicks_lost", by=lost)
-        self._reported = counts
 
 
 def _stop_with_parent() -> None:

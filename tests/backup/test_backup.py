@@ -1,6 +1,7 @@
 """Backup and restore: all rows and files are restored on either database; a backup is complete or absent."""
 
 import itertools
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -133,10 +134,12 @@ def test_backup_during_writes_is_consistent_snapshot(
 
 
 def test_archive_is_readable_by_owner_only(installation: Database, tmp_path: Path) -> None:
-    (tmp_path / "saved.tar.gz.partial").touch(0o666)  # left behind by a crash
+    abandoned = tmp_path / "saved.tar.gz.killed.partial"
+    abandoned.touch()
+    os.utime(abandoned, (0, 0))
     archive.backup(installation, store_in(tmp_path), tmp_path / "saved.tar.gz")
     assert (tmp_path / "saved.tar.gz").stat().st_mode & 0o777 == 0o600
-    assert not (tmp_path / "saved.tar.gz.partial").exists()
+    assert not abandoned.exists()
 
 
 def test_failed_backup_keeps_previous_archive(installation: Database, tmp_path: Path, archive_file: Path) -> None:

@@ -84,7 +84,9 @@ def test_incomplete_copy_is_copied_again(ana: Person, database: Database, tmp_pa
     _backup(database, tmp_path, copies)
     (copy,) = [path for path in (tmp_path / "copies").rglob("*") if path.is_file()]
     copy.write_bytes(b"cont")
-    copy.with_name(copy.name + ".partial").write_bytes(b"co")
+    abandoned = copy.with_name(copy.name + ".killed.partial")
+    abandoned.write_bytes(b"co")
+    os.utime(abandoned, (0, 0))
     _backup(database, tmp_path, copies)
     assert _copied(tmp_path) == [b"content"]
 
@@ -96,13 +98,15 @@ def test_copies_that_no_recent_backup_needed_are_deleted(
     _backup(database, tmp_path, copies)
     ana.remove("file", old)
     past = time.time() - 8 * _DAY
+    (copy, _) = [path for path in (tmp_path / "copies").rglob("*") if path.is_file()]
+    copy.with_name(copy.name + ".killed.partial").touch()
     for path in (tmp_path / "copies").rglob("*"):
         os.utime(path, (past, past))
     (tmp_path / "copies" / "notes.txt").write_text("mine")
     os.utime(tmp_path / "copies" / "notes.txt", (past, past))
     _backup(database, tmp_path, copies)  # needs one of them
     assert copies.delete_unused(9) == 0
-    assert copies.delete_unused(7) == 1
+    assert copies.delete_unused(7) == 2
     assert _copied(tmp_path) == [b"kept", b"mine"]
     assert kept
 

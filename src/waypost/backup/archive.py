@@ -6,7 +6,6 @@ Format: a gzipped tar of `manifest.json`, `tables/<name>.jsonl` (one row per lin
 
 import gzip
 import json
-import os
 import tarfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from typing import IO, Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from waypost import clock
+from waypost import atomic_files, clock
 from waypost.backup import files as backup_files
 from waypost.backup import last_backup, tables
 from waypost.backup.file_copies import FileCopies
@@ -80,19 +79,12 @@ def _to_stream(stream: IO[bytes], write: Callable[[IO[bytes]], ArchiveSummary]) 
 
 
 def _to_file(target: Path, write: Callable[[IO[bytes]], ArchiveSummary]) -> ArchiveSummary:
-    unfinished = target.with_name(target.name + ".partial")
     try:
-        unfinished.unlink(missing_ok=True)
-        # Readable by this user only: it contains password hashes and the installation's secret.
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with atomic_files.replacing(target) as file:
             summary = write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
+            atomic_files.sync(file)
     except OSError as error:
         raise invalid_archive(f"{target} cannot be written: {error.strerror or error}.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return summary
 
 

@@ -13,7 +13,7 @@ from typing import IO
 
 import structlog
 
-from waypost import clock
+from waypost import atomic_files, clock
 from waypost.backup.files import OBJECT_NAME, StoredFile, log_missing
 from waypost.errors import Kind, Problem
 from waypost.ownership import make_folder
@@ -21,7 +21,6 @@ from waypost.storage.store import ObjectNotFound, Store
 
 _log = structlog.get_logger("archive")
 _DAY = 86_400
-_PARTIAL = ".partial"
 
 
 class FileCopies:
@@ -59,7 +58,7 @@ class FileCopies:
         """Delete the copies that no backup of the last days needed; return their number."""
         deleted = 0
         for path in self._folder.rglob("*"):
-            name = path.relative_to(self._folder).as_posix().removesuffix(_PARTIAL)
+            name = atomic_files.target_name(path.relative_to(self._folder).as_posix())
             with suppress(FileNotFoundError):  # another backup has renamed or deleted it since the folder was listed
                 if OBJECT_NAME.fullmatch(name) and path.is_file() and path.stat().st_mtime < clock.now() - days * _DAY:
                     path.unlink()
@@ -78,18 +77,12 @@ class FileCopies:
         """Copy an object; return whether the storage has it."""
         path = self._folder / file.object
         make_folder(path.parent)
-        partial = path.with_name(path.name + _PARTIAL)
         try:
             _, chunks = store.load(file.object)
         except ObjectNotFound:
             log_missing(file)
             return False
-        partial.unlink(missing_ok=True)
-        # Readable by this user only, as archives are.
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
-            for chunk in chunks:
-                target.write(chunk)
-            target.flush()
-            os.fsync(target.fileno())
-        partial.replace(path)
+        with atomic_files.replacing(path) as target:
+            target.writelines(chunks)
+            atomic_files.sync(target)
         return True

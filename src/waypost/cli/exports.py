@@ -1,6 +1,5 @@
 """The `waypost export` command: everything of an account, or its links for another service."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from waypost import atomic_files
 from waypost.cli import access, console
 from waypost.exports import link_csv, runner
 from waypost.exports.archive import Source
@@ -47,16 +47,9 @@ def _output(file: str) -> Iterator[Callable[[bytes], object]]:
         sys.stdout.buffer.flush()
         return
     target = Path(file)
-    partial = target.with_name(target.name + ".partial")
     try:
-        partial.unlink(missing_ok=True)
-        # Readable by this user only: it contains data of visitors.
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+        with atomic_files.replacing(target) as opened:
             yield opened.write
-            opened.flush()
-            os.fsync(opened.fileno())
-        partial.replace(target)
+            atomic_files.sync(opened)
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be written: {error.strerror or error}", param_hint="FILE") from error
-    finally:
-        partial.unlink(missing_ok=True)

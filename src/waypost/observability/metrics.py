@@ -19,6 +19,8 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from waypost import atomic_files
+
 CounterName = Literal[
     "redirects",
     "cache_misses",
@@ -74,6 +76,7 @@ class Meter:
         self._counts: Counter[str] = Counter()
         self._is_changed = False
         self._lock = threading.Lock()
+        self._saving = threading.Lock()  # a second one, so that counting never waits for the disk
         folder.mkdir(parents=True, exist_ok=True)
 
     def count(self, name: CounterName, label: str = "", by: int = 1) -> None:
@@ -90,21 +93,26 @@ class Meter:
             self._is_changed = True
 
     def save(self) -> None:
-        """Publish the counts to the other processes."""
-        with self._lock:
-            if not self._is_changed:
-                return
-            self._is_changed = False
-            content = json.dumps(self._counts)
-        temporary = self._path.with_suffix(".new")
-        temporary.write_text(content)
-        temporary.replace(self._path)
+        """Publish the counts to the other processes. Raises OSError; the next call then tries again."""
+        with self._saving:
+            with self._lock:
+                if not self._is_changed:
+                    return
+                self._is_changed = False
+                content = json.dumps(self._counts).encode()
+            try:
+                with atomic_files.replacing(self._path) as file:
+                    file.write(content)
+            except OSError:
+                self._is_changed = True
+                raise
 
 
 def clear(folder: Path) -> None:
     """Delete the counts of processes of an earlier start."""
-    for path in folder.glob("*.json") if folder.is_dir() else ():
-        path.unlink(missing_ok=True)
+    for pattern in ("*.json", f"*{atomic_files.SUFFIX}"):
+        for path in folder.glob(pattern) if folder.is_dir() else ():
+            path.unlink(missing_ok=True)
 
 
 def exposition(folder: Path, gauges: Mapping[str, Gauge]) -> bytes:

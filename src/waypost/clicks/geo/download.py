@@ -2,17 +2,14 @@
 
 import gzip
 import io
-import os
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from waypost import clock
+from waypost import atomic_files, clock
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.databases import DatabaseError, Mmdb
 from waypost.errors import Kind, Problem
@@ -45,24 +42,15 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
     Raises UNAVAILABLE if the download fails and INVALID if it is not a country database; `file` is then unchanged.
     """
     source_url, compressed = _fetch([url] if url else _monthly_urls(), resolver)
-    part = ""
     try:
         make_folder(file.parent)
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".country-", suffix=".part", delete=False) as out:
-            part = out.name
-            for chunk in _decompress(compressed, source_url):
-                out.write(chunk)
-            out.flush()
-            os.fsync(out.fileno())
-        database = _check(Path(part), source_url)
-        inherit_owner(Path(part))
-        Path(part).replace(file)
+        with atomic_files.replacing(file) as part:
+            part.writelines(_decompress(compressed, source_url))
+            atomic_files.sync(part)
+            database = _check(Path(part.name), source_url)
+            inherit_owner(Path(part.name))
     except OSError as error:
         raise Problem(Kind.UNAVAILABLE, f"{file} cannot be written: {error.strerror or error}.") from error
-    finally:
-        if part:
-            with suppress(OSError):
-                Path(part).unlink(missing_ok=True)
     return UpdateResult(source_url, str(file), database.built, database.credit)
 
 
