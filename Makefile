@@ -38,6 +38,7 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src/waypost
 	cd client && ../$(BIN)/mypy && ../$(BIN)/basedpyright --pythonpath ../$(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_prose.py

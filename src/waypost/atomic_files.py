@@ -1,7 +1,8 @@
-"""Files that other processes read while they are replaced: written under a name of their own, then renamed."""
+"""Files that are replaced completely or not at all, and contents that survive a power cut."""
 
 import os
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -35,7 +36,15 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
 def sync(file: IO[bytes]) -> None:
     """Wait until the disk has the content, so that a power cut after the rename cannot leave an empty file."""
     file.flush()
-    os.fsync(file.fileno())
+    sync_content(file.fileno())
+
+
+def sync_content(fd: int) -> None:
+    """Wait until the disk has the content and size of an open file."""
+    if sys.platform == "linux":
+        os.fdatasync(fd)
+    else:  # macOS has no fdatasync
+        os.fsync(fd)
 
 
 def target_name(name: str) -> str:

@@ -7,6 +7,7 @@ socket. That is safe: nothing else writes to a connection during its response, a
 import asyncio
 import os
 import select
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
@@ -74,7 +75,7 @@ class SendfileAdapter:
                 offset, count = offset + sent, count - sent
                 self._cycle.expected_content_length -= sent
                 if count:
-                    os.posix_fadvise(file.fileno(), offset, min(count, _READAHEAD_BYTES), os.POSIX_FADV_WILLNEED)
+                    _read_ahead(file.fileno(), offset, count)
                     started = time.monotonic()
                     await self._wait_writable(loop, idle_timeout)
                     is_slow = time.monotonic() - started > _SLOW_SECONDS
@@ -101,6 +102,12 @@ class SendfileAdapter:
     def _abort(self) -> None:
         self._cycle.disconnected = True
         self._transport.abort()
+
+
+def _read_ahead(file: int, offset: int, count: int) -> None:
+    """Let the kernel read the next part in advance. Only Linux can."""
+    if sys.platform == "linux":
+        os.posix_fadvise(file, offset, min(count, _READAHEAD_BYTES), os.POSIX_FADV_WILLNEED)
 
 
 def _send_slice(socket: int, file: int, offset: int, count: int) -> int:

@@ -11,6 +11,7 @@ from typing import IO, TypeVar
 
 import structlog
 
+from waypost import atomic_files
 from waypost.errors import Problem
 from waypost.ownership import inherit_owner, make_folder
 from waypost.storage import free_space
@@ -165,7 +166,7 @@ class DiskStore:
 
     def _sync(self, file: IO[bytes], name: str) -> None:
         """Make the content and the directory entry durable."""
-        os.fdatasync(file.fileno())
+        atomic_files.sync_content(file.fileno())
         folder = os.open((self._folder / name).parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import structlog
 
+from waypost import atomic_files
+
 _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"
 _MAX_AGE_SECONDS = 3.0  # a counted address is deleted from the disk within ten seconds (decision 47)
@@ -58,7 +60,7 @@ class Journal:
         if self._is_unsynced and self._fd >= 0:
             self._is_unsynced = False
             try:
-                os.fdatasync(self._fd)
+                atomic_files.sync_content(self._fd)
             except OSError as error:
                 _log.error("cannot flush the click journal to disk", reason=error.strerror)
 
