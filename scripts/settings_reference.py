@@ -62,7 +62,8 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         "trusted_proxies": Note(
             "127.0.0.1",
             "Without it, all visitors behind a proxy have its address: rate limits, unique clicks and"
-            " countries are wrong. With too wide a network, visitors can choose their address.",
+            " countries are wrong. With too wide a network, visitors can choose their address. Clients whose address a"
+            " trusted proxy does not tell are unknown; see docs/reverse-proxy.md.",
         ),
         "country_header": Note(
             "CF-IPCountry",

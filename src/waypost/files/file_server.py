@@ -16,6 +16,7 @@ from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.http import etag, file_names
+from waypost.http.client_ip import UNKNOWN
 from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.storage.store import Blob, ObjectNotFound
@@ -202,8 +203,8 @@ def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Sign
 
 
 def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
-    """Return a visitor without a cookie."""
-    if visit.wants_html:
+    """Return a visitor without a cookie. A program whose address is not known can resume with a cookie only."""
+    if visit.wants_html or visit.client_ip == UNKNOWN:
         token = visitor_tokens.new_visitor(signer, file)
         return Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
     return Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))

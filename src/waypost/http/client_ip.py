@@ -1,6 +1,7 @@
 """The IP address of the client that a request comes from (decision 53)."""
 
 import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -16,10 +17,15 @@ _MAX_LENGTH = 100
 _PROXY_HEADERS = frozenset(
     {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 )
+UNKNOWN = "unknown"
+"""The address of a client that a trusted proxy does not tell. It is in no network, and has no country."""
+_ZONE, _PORT = r"(?:%[\w.-]+)?", r"(?::[0-9]{1,5})?"
+_HOP = re.compile(rf"\[([0-9a-f:.]*:[0-9a-f:.]*){_ZONE}\]{_PORT}|([0-9.]+){_PORT}|([0-9a-f:.]+){_ZONE}", re.ASCII | re.IGNORECASE)
+"""An IPv6 address in brackets and an IPv4 address, each perhaps with a port, or an IPv6 address without."""
 
 
 def client_ip(scope: Scope, trusted: Sequence[Network]) -> str:
-    """Return the client's address for an ASGI request. `trusted` are the networks of reverse proxies."""
+    """Return the client's address for an ASGI request, or UNKNOWN. `trusted` are the networks of reverse proxies."""
     forwarded = (value for name, value in scope["headers"] if name == b"x-forwarded-for")
     return resolve_client_ip(_peer(scope), forwarded, trusted)
 
@@ -37,34 +43,29 @@ def is_private(address: str) -> bool:
 
 
 def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[Network]) -> str:
-    """Return the right-most hop that is not a trusted proxy.
+    """Return the right-most hop that is not a trusted proxy, or the first one if all are; UNKNOWN if one is unreadable.
 
     `peer` is the other end of the connection, `forwarded` the values of every `X-Forwarded-For` header in order.
-    They are ignored unless the peer is a trusted proxy.
+    They are ignored unless the peer is a trusted proxy. Without a header, such a peer does not tell the address.
     """
     address = _parse(peer)
     if address is None or not _is_in(address, trusted):
-        return str(address or peer)
+        return str(address or peer or UNKNOWN)
     hops = b",".join(forwarded).decode("latin-1").split(",")
     for hop in reversed(hops[-_MAX_HOPS:]):
-        previous = _parse(hop)
-        if previous is None:
-            break
-        address = previous
+        address = _parse(hop)
+        if address is None:
+            return UNKNOWN
         if not _is_in(address, trusted):
-            break
-    return str(address)
+            return str(address)
+    return str(address) if len(hops) <= _MAX_HOPS else UNKNOWN
 
 
 def is_direct_from(scope: Scope, networks: Sequence[Network], *, proxies: Sequence[Network]) -> bool:
-    """Return whether the client is known to be in one of the networks.
-
-    It is unknown when a proxy passed the request on without its address in X-Forwarded-For, or when a header
-    shows a proxy that is not trusted.
-    """
-    names = {name for name, _ in scope["headers"]}
-    is_known = b"x-forwarded-for" in names if is_proxied(scope, proxies) else not names & _PROXY_HEADERS
-    return is_known and is_trusted(client_ip(scope, proxies), networks)
+    """Return whether the client is known to be in one of the networks: not if a header shows an untrusted proxy."""
+    if not is_proxied(scope, proxies) and any(name in _PROXY_HEADERS for name, _ in scope["headers"]):
+        return False
+    return is_trusted(client_ip(scope, proxies), networks)
 
 
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
@@ -100,12 +101,8 @@ def _parse(value: str) -> Address | None:
 
 @lru_cache(1000)
 def _parse_short(value: str) -> Address | None:
-    text = value.strip()
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    return ip_networks.parse(text)
+    hop = _HOP.fullmatch(value.strip(" \t"))
+    return ip_networks.parse(next(filter(None, hop.groups()))) if hop is not None else None
 
 
 def _is_in(address: Address, networks: Sequence[Network]) -> bool:

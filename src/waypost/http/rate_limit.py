@@ -20,13 +20,14 @@ from sqlalchemy import Connection, TextClause, delete, select, text, update
 from waypost import clock
 from waypost.db.database import Database
 from waypost.db.schema import attempt_limits
-from waypost.http.client_ip import site_of
+from waypost.http.client_ip import UNKNOWN, site_of
 from waypost.signing import installation_signer
 
 WINDOW_MS = 60_000
 """Window of most limits below, and of API keys, whose limits are settings of accounts and plans."""
 REPORTS_PER_HOUR = 5
 """Abuse reports of a network, counted in the table of reports (`moderation/reports.py`)."""
+_UNKNOWN_FACTOR = 5  # below the ratio of shared limits to those of one network
 
 PolicyName = Literal[
     "login",
@@ -189,7 +190,11 @@ class RateLimiter:
             self._key = self._database.read(installation_signer).derive_key("rate limit")
         site = site_of(network)
         pairs = (
-            (self._digest(limit.key.format(network=network, site=site, subject=subject)), limit) for limit in limits
+            (
+                self._digest(limit.key.format(network=network, site=site, subject=subject)),
+                limit if limit.shared else limit._replace(attempts=attempts_of(network, limit.attempts)),
+            )
+            for limit in limits
         )
         return dict(sorted(pairs))
 
@@ -215,6 +220,15 @@ class RateLimiter:
         if self._attempts % _PURGE_INTERVAL == 0:
             statement = delete(attempt_limits).where(attempt_limits.c.window_end <= now)
             self._counts().write(lambda tx: tx.execute(statement), durability="relaxed")
+
+
+def attempts_of(network: str, attempts: int) -> int:
+    """Return how many attempts a network has, given those of one client.
+
+    Clients whose address a proxy does not tell are one network. It has several times the attempts, so that one client
+    cannot lock out the others as easily, but fewer than the shared limits, so that it cannot lock out known networks.
+    """
+    return attempts * _UNKNOWN_FACTOR if network == UNKNOWN else attempts
 
 
 class _Exhausted(Exception):

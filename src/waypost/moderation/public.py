@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.http.client_ip import client_ip, network_of
+from waypost.http.rate_limit import REPORTS_PER_HOUR, attempts_of
 from waypost.moderation import reports
 from waypost.moderation.reports import Reason
 from waypost.settings import Settings
@@ -123,10 +124,11 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> _Fa
     stored_alias = await services.visits.read(lambda tx: _find_alias(tx, host, alias))
     if stored_alias is None:
         return _NO_LINK
+    limit = attempts_of(network, REPORTS_PER_HOUR)
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.change(
         lambda tx: reports.add(
-            tx, host=host, alias=stored_alias, reason=reason, comment=form.comment, reporter=reporter
+            tx, host=host, alias=stored_alias, reason=reason, comment=form.comment, reporter=reporter, limit=limit
         ),
         durability="relaxed",
     )

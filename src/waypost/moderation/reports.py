@@ -50,8 +50,17 @@ class Subject:
     off: bool
 
 
-def add(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, reporter: bytes) -> bool:
-    """Store a report. Return False if the reporter's network has sent the limit of an hour, even concurrently.
+def add(
+    tx: Connection,
+    *,
+    host: str,
+    alias: str,
+    reason: Reason,
+    comment: str,
+    reporter: bytes,
+    limit: int = REPORTS_PER_HOUR,
+) -> bool:
+    """Store a report. Return False if the reporter's network has sent `limit` in an hour, even concurrently.
 
     A report of an alias with many open reports is accepted but not stored.
     """
@@ -63,11 +72,11 @@ def add(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, 
     still_open = select(func.count()).where(c.host == host, c.alias == alias, c.closed.is_(None)).scalar_subquery()
     row = {"host": host, "alias": alias, "reason": reason, "comment": comment, "reporter": reporter, "created": now}
     values = select(*(literal(value, c[name].type) for name, value in row.items()))
-    is_stored = (sent < REPORTS_PER_HOUR, still_open < _MAX_OPEN_PER_ALIAS)
+    is_stored = (sent < limit, still_open < _MAX_OPEN_PER_ALIAS)
     statement = insert(reports).from_select(list(row), values.where(*is_stored)).returning(c.id)
     if tx.execute(statement).first() is not None:
         return True
-    return bool(tx.execute(select(sent)).scalar_one() < REPORTS_PER_HOUR)
+    return bool(tx.execute(select(sent)).scalar_one() < limit)
 
 
 def list_all(tx: Connection, *, closed: bool = False) -> list[Report]:

@@ -260,8 +260,6 @@ class FastPathProtocol(LimitedProtocol):
         """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""
         if not self._is_proxied:
             return self._address, b""
-        if not fields[FORWARDED]:
-            return self._address, fields[COUNTRY][:2]
         proxies = self._worker_state.proxies
         address = resolve_client_ip(self._address.decode(), (fields[FORWARDED],), proxies)
         return address.encode(), fields[COUNTRY][:2]
