@@ -82,6 +82,11 @@ def account_not_found() -> Problem:
     return Problem(Kind.NOT_FOUND, "No such account.")
 
 
+def account_suspended(field: str) -> Problem:
+    """Return the INVALID problem of a sign-in or a link of a suspended account."""
+    return invalid(field, "This account is suspended. Please contact the administrator.")
+
+
 def account_deleted() -> Problem:
     """Return a NOT_FOUND problem for an account that was deleted while a request of it ran."""
     return Problem(Kind.NOT_FOUND, "This account was deleted.")

@@ -105,7 +105,10 @@ def test_suspended_account_is_rejected_until_undo(run_migrated: RunCommand) -> N
         assert run_migrated("account", "suspend", who).out == "ana is suspended.\n"
         assert status(key) == 403
         assert run_migrated("account", "list", "--json").json[0]["suspended"] is True
-        assert run_migrated("account", "suspend", who, "--undo").out == "ana is active again.\n"
+        assert run_migrated("account", "suspend", who, "--undo").out == (
+            "ana is active again.\n"
+            "These API keys work again: first key (id 1). Revoke one with: waypost key revoke ana ID\n"
+        )
         assert status(key) == 200
 
 

@@ -107,8 +107,10 @@ def test_account_is_found_suspended_and_reactivated(
     )
     assert ben_dashboard.get("/links").status_code == 303
     assert ben.call("GET", "/urls").status_code == 403
-    assert dashboard.submit_for_message(f"{path}/suspend", at=path, suspended="no") == "The account is active again."
-    assert ben_dashboard.get("/links").status_code == 200
+    message = dashboard.submit_for_message(f"{path}/suspend", at=path, suspended="no")
+    assert message == "The account is active again, and so are its API keys."
+    assert ben_dashboard.get("/links").status_code == 303, "its sessions ended for good"
+    assert ben.call("GET", "/urls").status_code == 200
 
 
 def test_admin_cannot_suspend_own_account(ana: Person, dashboard: Browser) -> None:

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection
 
-from waypost.accounts import ops
-from waypost.errors import Problem, account_deleted, invalid
+from waypost.accounts import stored_logins
+from waypost.errors import Problem, account_deleted, account_suspended, invalid
 from waypost.signing import Signer, installation_signer, read_unverified
 
 RESET_SECONDS = 3600
@@ -12,11 +12,12 @@ _RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
 
 
 def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
-    """Return a password reset link, valid for `life` seconds and until the password or e-mail address changes.
+    """Return a password reset link, valid for `life` seconds and until the password or e-mail
+    address changes or the account is suspended.
 
     Raises NOT_FOUND if the account was deleted.
     """
-    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_existing_login_of(tx, account))
+    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_state_of(tx, account))
     return f"{base}/dashboard/reset?pass={token}"
 
 
@@ -24,18 +25,17 @@ def account_of(tx: Connection, signer: Signer, token: str) -> int:
     """Return the account of a password reset link. Raises INVALID if the link is not valid any more."""
     values = read_unverified(token)
     account = int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) < 16 else 0
-    login = _login_of(tx, account)
-    if login is None or signer.unsign(_RESET, token, bound=login) is None:
-        raise _expired()
+    _read(tx, signer, _RESET, token, account)
     return account
 
 
 def change_link(tx: Connection, base: str, account: int, email: str) -> str:
-    """Return a link that confirms a new e-mail address, valid until the password or e-mail address changes.
+    """Return a link that confirms a new e-mail address, valid until the password or e-mail
+    address changes or the account is suspended.
 
     Raises NOT_FOUND if the account was deleted.
     """
-    bound = _existing_login_of(tx, account)
+    bound = _state_of(tx, account)
     token = installation_signer(tx).sign(_CHANGE, str(account), email, life=RESET_SECONDS, bound=bound)
     return f"{base}/dashboard/confirm?pass={token}"
 
@@ -44,9 +44,7 @@ def new_email_of(tx: Connection, token: str) -> tuple[int, str]:
     """Return the account and the new address of a link that confirms it. Raises INVALID if it is not valid any more."""
     values = read_unverified(token)
     account = int(values[0]) if len(values) == 2 and values[0].isdecimal() and len(values[0]) < 16 else 0
-    login = _login_of(tx, account)
-    if login is None or installation_signer(tx).unsign(_CHANGE, token, bound=login) is None:
-        raise _expired()
+    _read(tx, installation_signer(tx), _CHANGE, token, account)
     return account, values[1]
 
 
@@ -63,17 +61,20 @@ def email_of(signer: Signer, token: str) -> str:
     return values[0]
 
 
-def _login_of(tx: Connection, account: int) -> str | None:
-    """Return the password hash and e-mail address, to which links are bound; None if there is no such account."""
-    password_hash = ops.hashed_password(tx, account)
-    return None if password_hash is None else f"{password_hash} {ops.get(tx, account).email}"
+def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int) -> None:
+    """Raise INVALID on `pass` if a link is not valid any more, or its account is suspended."""
+    login = stored_logins.of(tx, account)
+    if login is None or signer.unsign(purpose, token, bound=login.state) is None:
+        raise _expired()
+    if login.suspended:
+        raise account_suspended("pass")
 
 
-def _existing_login_of(tx: Connection, account: int) -> str:
-    login = _login_of(tx, account)
+def _state_of(tx: Connection, account: int) -> str:
+    login = stored_logins.of(tx, account)
     if login is None:
         raise account_deleted()
-    return login
+    return login.state
 
 
 def _expired() -> Problem:

@@ -7,14 +7,14 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import ops
+from waypost.accounts import stored_logins
 from waypost.auth import sessions, two_factor
 from waypost.clicks.classify import classifier
 from waypost.dashboard import resume
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.db import account_rows
-from waypost.errors import invalid
+from waypost.errors import account_not_found, account_suspended, invalid
 
 # Verified for unknown names, so that sign-in takes as long as for known ones.
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$QncMPTHJ/71CytvU0LxiRA$2TLrVg+nzfi4iQ3glhqt2SN6sUU8Wbg2WVOtrhBFSfo"
@@ -23,15 +23,18 @@ _WRONG_LOGIN = invalid("password", "Wrong username or password.")
 
 @dataclass(frozen=True)
 class Login:
-    """An account whose password was checked. `digest` identifies the password, without revealing it."""
+    """An account whose password was checked, and the state of its sign-in data at that time."""
 
     account: int
-    digest: str
+    state: str
 
     @classmethod
-    def checked(cls, account: int, hashed: str) -> Self:
-        """Return the login of an account with this hash of its password."""
-        return cls(account, credentials.digest(hashed).hex())
+    def checked(cls, tx: Connection, account: int) -> Self:
+        """Return the login of an account whose password was set in this transaction. Raises NOT_FOUND."""
+        stored = stored_logins.of(tx, account)
+        if stored is None:
+            raise account_not_found()
+        return cls(account, stored.state)
 
 
 def check_password(context: PageContext, form: Form) -> Login:
@@ -40,16 +43,16 @@ def check_password(context: PageContext, form: Form) -> Login:
     Raises INVALID on `password`, in the same time whether the account exists.
     """
     name, password = form.text("name"), str(form["password"])[:1000]
-    login = context.read(lambda tx: ops.password_of(tx, name))
-    account, hashed = login or (0, _DUMMY_HASH)
+    login = context.read(lambda tx: stored_logins.named(tx, name))
+    account, hashed = (login.account, login.password) if login else (0, _DUMMY_HASH)
     subject = f"account {account}" if account else f"name {name.casefold()[:200]}"
     attempt = context.count_attempt(subject, account=account)
-    if not credentials.password_matches(hashed, password) or not account:
+    if not credentials.password_matches(hashed, password) or login is None:
         raise _WRONG_LOGIN
     context.rate_limiter.release(attempt)
-    if context.read(lambda tx: ops.get(tx, account)).suspended:
-        raise invalid("password", "This account is suspended. Please contact the administrator.")
-    return Login.checked(account, hashed)
+    if login.suspended:
+        raise account_suspended("password")
+    return Login(account, login.state)
 
 
 def start_session(
@@ -57,15 +60,16 @@ def start_session(
 ) -> Response:
     """Sign in with a new session cookie, which prevents session fixation. `kept`: fields of the form at `next_path`.
 
-    If the password or the second factor has changed since they were checked, ask for them again: that change has ended
-    all sessions.
+    If the sign-in data has changed or the account was suspended since they were checked, ask for them again: that has
+    ended all sessions.
     """
     program = classifier.agent(context.request.headers.get("user-agent", "")[:500])
     agent = program.browser if program.os == "Unknown" else f"{program.browser} on {program.os}"
 
     def work(tx: Connection) -> str | None:
         account_rows.lock(tx, login.account)
-        if login != Login.checked(login.account, ops.hashed_password(tx, login.account) or ""):
+        stored = stored_logins.of(tx, login.account)
+        if stored is None or stored.suspended or stored.state != login.state:
             return None
         if not has_passed_code and two_factor.of(tx, login.account) is not None:
             return None

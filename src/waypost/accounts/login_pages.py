@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import account_language, email_links, emails, login_changes, ops, proof
+from waypost.accounts import account_language, email_links, emails, login_changes, ops, proof, stored_logins
 from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard.context import PageContext
@@ -40,7 +40,7 @@ def sign_in(context: PageContext) -> Response:
     if context.read(lambda tx: two_factor.of(tx, login.account)) is None:
         return start_session(context, login, next_path, kept=form.text("kept"))
     token = context.services.signer.sign(
-        _SECOND_FACTOR, str(login.account), login.digest, next_path, life=_CODE_SECONDS, bound=context.cookie
+        _SECOND_FACTOR, str(login.account), login.state, next_path, life=_CODE_SECONDS, bound=context.cookie
     )
     return context.render("login/code.html", form=Form({"sealed": token, "next": next_path, "kept": form["kept"]}))
 
@@ -143,16 +143,17 @@ def reset(context: PageContext) -> Response:
         return context.render("login/reset.html", status=400, form=form, account=account)
     hashed = credentials.hash_password(password)
 
-    def work(tx: Connection) -> None:
+    def work(tx: Connection) -> Login:
         ops.change(tx, email_links.account_of(tx, context.services.signer, token), password=hashed)
         if form.text("revoke"):
             api_keys.revoke_all(tx, account.id)
+        return Login.checked(tx, account.id)
 
-    context.write(work)
+    login = context.write(work)
     login_changes.tell_new_password(context, account)
     if context.read(lambda tx: two_factor.of(tx, account.id)) is not None:  # the e-mail is only one factor
         return context.redirect("/dashboard/signin", message="Your password was changed. Please sign in.")
-    return start_session(context, Login.checked(account.id, hashed), HOME)
+    return start_session(context, login, HOME)
 
 
 @pages.get("/dashboard/confirm", public=True)
@@ -196,14 +197,17 @@ def _create_account(context: PageContext, form: Form) -> Login | None:
     if email is None or username is None or password is None:
         return None
     hashed = credentials.hash_password(password)
+
+    def add(tx: Connection) -> Login:
+        return Login.checked(tx, ops.add(tx, email=email, username=username, password=hashed).id)
+
     try:
-        account = context.write(lambda tx: ops.add(tx, email=email, username=username, password=hashed))
+        return context.write(add)
     except Problem as problem:
         if problem.kind is Kind.TAKEN:  # does not say which, so that it does not reveal existing accounts
             form.errors["username"] = "This username or e-mail address cannot be used. Please try another."
             return None
         raise
-    return Login.checked(account.id, hashed)
 
 
 def _send_registration_link(context: PageContext, form: Form) -> Response:
@@ -220,8 +224,8 @@ def _registration_email(context: PageContext, email: str, language: str) -> Emai
     """Return an e-mail in `language`, or in that of the account if there is one. Called in the mail thread."""
 
     def read(tx: Connection) -> str | None:
-        login = ops.password_of(tx, email)
-        return None if login is None else account_language.of(tx, login[0])
+        login = stored_logins.named(tx, email)
+        return None if login is None else account_language.of(tx, login.account)
 
     selected = context.read(read)
     if selected is None:
@@ -234,16 +238,17 @@ def _registration_email(context: PageContext, email: str, language: str) -> Emai
 
 
 def _reset_email(context: PageContext, name: str, language: str) -> Email | None:
-    """Return the e-mail with a reset link; None if there is no such account, or it got too many.
+    """Return the e-mail with a reset link; None if there is no such active account, or it got too many.
 
     Called in the mail thread; `language` is that of the request.
     """
     base = context.settings.dashboard
 
     def read(tx: Connection) -> tuple[str, str, str] | None:
-        if (login := ops.password_of(tx, name)) is None:
+        login = stored_logins.named(tx, name)
+        if login is None or login.suspended:
             return None
-        account = ops.get(tx, login[0])
+        account = ops.get(tx, login.account)
         return account.email, account_language.of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
     if (recipient := context.read(read)) is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import email_validator
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, case, func, insert, or_, select, update
 
 from waypost import clock
 from waypost.db import crud
@@ -122,19 +122,8 @@ def get(tx: Connection, account: int) -> Account:
 
 def find(tx: Connection, name: str) -> Account:
     """Return the account with this username or e-mail address, else with this id. Raises NOT_FOUND."""
-    row = tx.execute(_select_accounts().where(_is_called(name))).mappings().first()
+    row = tx.execute(_select_accounts().where(is_called(name))).mappings().first()
     return get(tx, int(name)) if row is None and _NUMBER.match(name) else _account(row)
-
-
-def password_of(tx: Connection, name: str) -> tuple[int, str] | None:
-    """Return the id and password hash of a username or e-mail address."""
-    row = tx.execute(select(accounts.c.id, accounts.c.password).where(_is_called(name.strip()))).first()
-    return None if row is None else (row.id, row.password)
-
-
-def hashed_password(tx: Connection, account: int) -> str | None:
-    """Return the hash of the account's password."""
-    return tx.execute(select(accounts.c.password).where(accounts.c.id == account)).scalar_one_or_none()
 
 
 def everyone(tx: Connection) -> list[Account]:
@@ -176,8 +165,16 @@ def require_free_email(tx: Connection, account: int, email: str) -> None:
 
 
 def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
-    """Suspend an account, or lift the suspension. Its links keep working. Raises NOT_FOUND if it was deleted."""
-    _update(tx, account, suspended=suspended)
+    """Suspend an account, or lift the suspension. Its links keep working. Raises NOT_FOUND if it was deleted.
+
+    A suspension ends its sessions, one-time links and unfinished sign-ins for good. Its API keys work again afterwards.
+    """
+    if suspended:
+        tx.execute(sessions.delete().where(sessions.c.account == account))
+        changed = case((accounts.c.password_changed < clock.now(), clock.now()), else_=accounts.c.password_changed + 1)
+        _update(tx, account, suspended=True, password_changed=changed)
+    else:
+        _update(tx, account, suspended=False)
 
 
 def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
@@ -209,7 +206,7 @@ def limit_rate(tx: Connection, account: int, rate_limit: int | None) -> None:
     _update(tx, account, rate_limit=rate_limit)
 
 
-def _update(tx: Connection, account: int, **values: bool | int | str | None) -> None:
+def _update(tx: Connection, account: int, **values: bool | int | str | ColumnElement[int] | None) -> None:
     if tx.execute(update(accounts).where(accounts.c.id == account).values(values)).rowcount == 0:
         raise account_deleted()
 
@@ -272,8 +269,8 @@ def _email_columns(email: str) -> dict[str, str]:
     return {"email": address, "email_key": address.casefold()}
 
 
-def _is_called(name: str) -> ColumnElement[bool]:
-    """The condition that an account has this username or e-mail address."""
+def is_called(name: str) -> ColumnElement[bool]:
+    """Return the condition that an account has this username or e-mail address."""
     key = name.casefold()
     return or_(accounts.c.username_key == key, accounts.c.email_key == key)
 

@@ -1,7 +1,7 @@
 """Verify that a form is from the owner of the account: by the password, and a code if there is a second factor."""
 
 from waypost import credentials
-from waypost.accounts import emails, login_changes, ops
+from waypost.accounts import emails, login_changes, ops, stored_logins
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import Form
@@ -11,8 +11,8 @@ from waypost.errors import invalid
 def require_password(context: PageContext, form: Form, *, field: str = "password") -> None:
     """Raise INVALID unless the form contains the account's password: an open session alone is not enough."""
     attempt = context.count_attempt(f"account {context.account}", account=context.account)
-    hashed = context.read(lambda tx: ops.hashed_password(tx, context.account)) or ""
-    if not credentials.password_matches(hashed, str(form[field])[:1000]):
+    login = context.read(lambda tx: stored_logins.of(tx, context.account))
+    if login is None or not credentials.password_matches(login.password, str(form[field])[:1000]):
         raise invalid(field, "Wrong password.")
     context.rate_limiter.release(attempt)
 

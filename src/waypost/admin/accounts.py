@@ -93,7 +93,8 @@ def suspend_account(context: PageContext, id: int) -> Response:
     form.attempt(lambda: context.write(work))
     if form.errors:
         return _account_page(context, id, refusal=form.errors[""])
-    message = "The account was suspended. Its links still work." if suspended else "The account is active again."
+    active = "The account is active again, and so are its API keys."
+    message = "The account was suspended. Its links still work." if suspended else active
     return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
 
 

@@ -152,10 +152,18 @@ def _delete_now(database: Database, account: int) -> None:
 def suspend_account(
     identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Lift the suspension.")] = False
 ) -> None:
-    """Suspend an account: it loses access to the API. Its links and QR codes keep working."""
+    """Suspend an account: it loses access to the API. Its links and QR codes keep working.
+
+    Its sessions and password-reset links end for good. Its API keys work again when the suspension is lifted.
+    """
     with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.suspend(tx, account.id, suspended=not undo))
+        keys = database.read(lambda tx: api_keys.of(tx, account.id))
     console.stdout.print(f"{account.username} is {'active again' if undo else 'suspended'}.")
+    if undo and keys:
+        names = ", ".join(f"{key.name} (id {key.id})" for key in keys)
+        hint = f"Revoke one with: waypost key revoke {account.username} ID"
+        console.stdout.print(f"These API keys work again: {names}. {hint}", markup=False, soft_wrap=True)
 
 
 @account.command("admin")

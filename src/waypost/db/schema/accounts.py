@@ -39,6 +39,7 @@ accounts = Table(
     Column("username", String(64), nullable=False),
     Column("username_key", String(64), nullable=False),
     Column("password", Text, nullable=False),
+    # A suspension changes it too: one-time links are bound to it.
     Column("password_changed", BigInteger, nullable=False),
     Column("plan", Id, ForeignKey("plans.id", ondelete="RESTRICT"), nullable=False),
     Column("rate_limit", BigInteger),
