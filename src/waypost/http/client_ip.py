@@ -19,8 +19,9 @@ _PROXY_HEADERS = frozenset(
 )
 UNKNOWN = "unknown"
 """The address of a client that a trusted proxy does not tell. It is in no network, and has no country."""
-_ZONE, _PORT = r"(?:%[\w.-]+)?", r"(?::[0-9]{1,5})?"
-_HOP = re.compile(rf"\[([0-9a-f:.]*:[0-9a-f:.]*){_ZONE}\]{_PORT}|([0-9.]+){_PORT}|([0-9a-f:.]+){_ZONE}", re.ASCII | re.IGNORECASE)
+_IPV4, _IPV6 = "([0-9.]+)", "([0-9a-f.]*:[0-9a-f:.]*)"
+_ZONE, _PORT = r"(?:%[\w.-]+)?", "(?::[0-9]{1,5})?"
+_HOP = re.compile(rf"\[{_IPV6}{_ZONE}\]{_PORT}|{_IPV4}{_PORT}|{_IPV6}{_ZONE}", re.ASCII | re.IGNORECASE)
 """An IPv6 address in brackets and an IPv4 address, each perhaps with a port, or an IPv6 address without."""
 
 
