@@ -173,7 +173,6 @@ _ALWAYS_WRITE = {
     "imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
     "imports/pace.py": "batches of imports, each after `check`",
     "imports/undo.py": "command of the operator",
-    "imports/runner.py": "notes the end of a work that `check` stops in the mode",
     "imports/plan_removal.py": "command of the operator",
     "imports/planner.py": "command of the operator",
     "imports/plans.py": "command of the operator",
