@@ -45,6 +45,8 @@ def test_files_for_traefik_refer_to_each_other() -> None:
     http = dynamic["http"]
     (router,) = http["routers"].values()
     assert set(router["entryPoints"]) <= set(static["entryPoints"])
+    (middleware,) = router["middlewares"]
+    assert http["middlewares"][middleware]["headers"]["customRequestHeaders"] == {"Upgrade": ""}
     assert router["tls"]["certResolver"] in static["certificatesResolvers"]
     assert static["entryPoints"]["web"]["http"]["redirections"]["entryPoint"]["to"] in static["entryPoints"]
     assert static["entryPoints"]["websecure"]["transport"]["respondingTimeouts"]["readTimeout"] == 0

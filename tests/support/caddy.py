@@ -7,9 +7,10 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.support.server import free_port
 from tests.support.source import ROOT
@@ -50,14 +51,16 @@ def _listens(port: int) -> bool:
     return False
 
 
-def https_get(host: str, path: str, port: int, root: Path) -> http.client.HTTPResponse:
+def https_get(
+    host: str, path: str, port: int, root: Path, headers: Mapping[str, str] = MappingProxyType({})
+) -> http.client.HTTPResponse:
     """Send a GET over HTTPS for `host` to this machine. Raises SSLError if it has no certificate."""
     context = ssl.create_default_context(cafile=root)
     raw = socket.create_connection(("127.0.0.1", port), _SECONDS)
     connection = http.client.HTTPSConnection(host, port, timeout=_SECONDS)
     try:
         connection.sock = context.wrap_socket(raw, server_hostname=host)
-        connection.request("GET", path, headers={"Host": host, "User-Agent": "curl/8.5.0"})
+        connection.request("GET", path, headers={"Host": host, "User-Agent": "curl/8.5.0", **headers})
         response = connection.getresponse()
         response.read()
         return response
