@@ -1,6 +1,7 @@
 """nginx, HAProxy and Caddy in front of two nodes, with the configurations of deploy/."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -82,21 +83,30 @@ def _haproxy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
         yield client
 
 
+def _caddy(ports: tuple[int, int], folder: Path) -> AbstractContextManager[httpx2.Client]:
+    return _running_caddy((_DEPLOY / "Caddyfile").read_text(), ports, folder)
+
+
+def _caddy_with_defaults(ports: tuple[int, int], folder: Path) -> AbstractContextManager[httpx2.Client]:
+    text, removed = re.subn(r"\theader_up -(Upgrade|Connection|Expect)\n", "", (_DEPLOY / "Caddyfile").read_text())
+    assert removed == 3
+    return _running_caddy(text, ports, folder)
+
+
 @contextmanager
-def _caddy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
+def _running_caddy(text: str, ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     command, port = program("caddy", "caddy"), free_port()
     nodes = " ".join(f"127.0.0.1:{node_port}" for node_port in ports)
     options = f"{{\n\tadmin off\n\tskip_install_trust\n\thttps_port {free_port()}\n"
-    text = (_DEPLOY / "Caddyfile").read_text().replace("\n{\n", f"\n{options}", 1)
-    (folder / "Caddyfile").write_text(text)
+    (folder / "Caddyfile").write_text(text.replace("\n{\n", f"\n{options}", 1))
     environment = {"WAYPOST_SITE": f"http://{HOST}:{port}", "WAYPOST_NODES": nodes, "HOME": str(folder)}
     run = [command, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     with _running(run, port, folder, **environment) as client:
         yield client
 
 
-BALANCERS: dict[str, Callable[[tuple[int, int], Path], AbstractContextManager[httpx2.Client]]] = {
-    "nginx": _nginx,
-    "haproxy": _haproxy,
-    "caddy": _caddy,
-}
+Balancer = Callable[[tuple[int, int], Path], AbstractContextManager[httpx2.Client]]
+"""Starts a load balancer for two ports, with its files in a folder."""
+BALANCERS: dict[str, Balancer] = {"nginx": _nginx, "haproxy": _haproxy, "caddy": _caddy}
+PROXIES: dict[str, Balancer] = {**BALANCERS, "caddy-with-defaults": _caddy_with_defaults}
+"""The load balancers, and one that passes `Upgrade` and `Expect` on, as Caddy does by default."""
