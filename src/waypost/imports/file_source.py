@@ -83,7 +83,7 @@ class FileSource:
         return io.BufferedReader(_Content(self._read))
 
     def _read(self) -> bytes:
-        """Return the next bytes of the open file; none at its end."""
+        """Return the next bytes of the open file; none after the last."""
         with self._faults():
             message = self._sandbox.call({"action": "read"})
         if problem := _validated(_ANSWER, message.value).problem:

@@ -1,7 +1,7 @@
 """The items of an archive as records: first those that links refer to, then links, then all others.
 
-Runs in the child process that reads the file. What needs the database or the network is left to `Staging`: the check of
-domains, and the bytes of files.
+Runs in the child process that reads the file. `Staging` does the rest, which needs the database or the network: it
+checks domains, and stores the bytes of files.
 """
 
 import base64
