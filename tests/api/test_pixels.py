@@ -49,7 +49,7 @@ def test_pixel_tag_has_plain_characters(ana: Person) -> None:
 def test_pixel_tag_injection_is_rejected(ana: Person) -> None:
     pixel = ana.add("pixel", type="bing", name="x", tag="T-1")
     tags = (
-        *("", " ", "a b", " T-1", "T-1 ", "T-1\n", "a\tb", "a'b", 'a"b', "a`b", "a;b", "a,b", "a(b)", "a{b}", "a<b"),
+        *(" ", "a b", " T-1", "T-1 ", "T-1\n", "a\tb", "a'b", 'a"b', "a`b", "a;b", "a,b", "a(b)", "a{b}", "a<b"),
         *("</script>", "a&b", "a=b", "a?b", "a#b", "a%62", "a\\b", "a:b", "a+b", "a*b", "a|b", "a$b", "a@b", "a!b"),
         *("\u00e9", "\uff34", "T\u20101", "\u0661", "T\u200b", "T\u0000", "x" * 65),
     )

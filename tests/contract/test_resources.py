@@ -102,6 +102,29 @@ def test_null_clears_optional_field(resource: Resource, ana: Person) -> None:
         assert (cleared, type(cleared)) == (default, type(default)), name
 
 
+def test_blank_field_of_a_change_is_left_as_it_is_unless_it_can_be_cleared(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
+    before = _details(ana, resource, item)
+    never_blank = {*resource.immutable, *resource.cleared, *resource.required_for_type}
+    names = {*resource.invalid, *resource.update, *resource.required_in_update} - never_blank
+    ana.put(f"{resource.path}/{item}/update", dict.fromkeys(names, ""))
+    after = _details(ana, resource, item)
+    assert {name for name in before if before[name] != after[name]} <= {"version"}
+    for name in names:
+        others = {field: value for field, value in resource.update.items() if field != name}
+        body = {**dict.fromkeys(resource.required_in_update, ""), **others, name: ""}
+        ana.put(f"{resource.path}/{item}/update", body)
+        after = _details(ana, resource, item)
+        for field, value in others.items():
+            assert after[resource.responses_of(field)[0]] == value, (name, field)
+
+
+def test_blank_required_field_is_rejected_on_create(resource: Resource, ana: Person) -> None:
+    for name in resource.required:
+        _assert_problem(ana.call("POST", f"{resource.path}/add", {**resource.body(), name: ""}), 400, name)
+    assert _items(ana, resource) == []
+
+
 def test_null_equals_absent_on_create(resource: Resource, ana: Person) -> None:
     required = {name: resource.body()[name] for name in resource.required + resource.required_for_type}
     assert ana.post(f"{resource.path}/add", {**required, **dict.fromkeys(resource.cleared)})["id"]
@@ -123,7 +146,7 @@ def test_invalid_value_is_rejected_without_change(resource: Resource, ana: Perso
         for value in invalid_values:
             body = json.dumps({**resource.body(), name: value}).encode()
             _assert_problem(ana.call("POST", f"{resource.path}/add", content=body), 400, name)
-            if name not in resource.immutable:
+            if name not in resource.immutable and value != "":
                 body = json.dumps({**required, name: value}).encode()
                 _assert_problem(ana.call("PUT", f"{resource.path}/{item}/update", content=body), 400, name)
     assert _details(ana, resource, item) == before

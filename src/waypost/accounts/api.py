@@ -41,13 +41,13 @@ class AccountChange(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"email": "ana@example.com"}]})
 
-    email: Line | None = Field(
-        None,
+    email: Line = Field(
+        "",
         description="New e-mail address. If the service can send e-mail, it is used once it is confirmed.",
         examples=["ana@example.com"],
     )
-    password: str | None = Field(
-        None,
+    password: str = Field(
+        "",
         description="New password, of 8 to 128 characters. It ends all sessions of the dashboard.",
         examples=["correct horse battery"],
     )
@@ -75,16 +75,13 @@ def update_account(context: Context, body: AccountChange) -> MessageResponse:
         message = "This API key cannot change the e-mail address or password. Use a key with the scope account."
         raise Problem(Kind.ACCOUNT_KEY_REQUIRED, message)
     sent = body.sent()
-    for field in ("email", "password"):
-        if field in sent and sent[field] is None:
-            raise invalid(field, f"{field} cannot be cleared.")
-    if not sent.keys() & {"email", "password"}:
+    if not sent:
         raise invalid("email", "Send email, password or both.")
-    hashed = None
-    if body.email is not None:
-        ops.checked_email(body.email)
-    if body.password is not None:
-        hashed = credentials.hash_password(ops.checked_password(body.password))
+    email, hashed = sent.get("email"), None
+    if email is not None:
+        ops.checked_email(email)
+    if "password" in sent:
+        hashed = credentials.hash_password(ops.checked_password(sent["password"]))
 
     def respond(tx: Connection, is_pending: bool) -> MessageResponse:  # noqa: FBT001  # called by login_changes
         message = "Account has been successfully updated."
@@ -92,4 +89,4 @@ def update_account(context: Context, body: AccountChange) -> MessageResponse:
             message += " The new e-mail address is used once it is confirmed by the link that was sent to it."
         return context.answer(tx, MessageResponse(message=message))
 
-    return login_changes.change(context, respond, email=body.email, password=hashed).result
+    return login_changes.change(context, respond, email=email, password=hashed).result

@@ -7,7 +7,7 @@ other, and gives every dependency and every function a thread of its own.
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 from fastapi import params
@@ -18,7 +18,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Scope
 
 from waypost.api.context import RequestContext, authenticated
+from waypost.api.request_body import Body
 
+T = TypeVar("T")
 Match = tuple["Endpoint", Mapping[str, str]]
 """An endpoint and the parameters in the path."""
 
@@ -39,6 +41,7 @@ class Endpoint:
         self.route = route
         self.has_body = route.body_field is not None
         self.is_long = route.path.endswith("/bulk")
+        self.is_change = route.path.endswith("/update")
         self.is_async = inspect.iscoroutinefunction(route.endpoint)
         self._segments = [segment.strip("{}").removesuffix(":rest") for segment in _segments(route.path)]
         self._has_rest = route.path.endswith(":rest}")
@@ -88,7 +91,13 @@ class Endpoint:
 
     @cached_property
     def _parameters(self) -> Mapping[str, Callable[[Input], Any]]:
-        return _parameters(self.route.endpoint, frozenset(self.route.param_convertors))
+        parameters = _parameters(self.route.endpoint, frozenset(self.route.param_convertors))
+        return parameters | {"body": self._read_change} if self.is_change else parameters
+
+    def _read_change(self, given: Input) -> Body:
+        """Return the body of a change."""
+        model: type[Body] = inspect.signature(self.route.endpoint, eval_str=True).parameters["body"].annotation
+        return _validated(lambda: model.validated_change(given.body), "body")
 
     @cached_property
     def _response(self) -> TypeAdapter[Any]:
@@ -127,8 +136,13 @@ def _dependency(function: Callable[..., Any]) -> Callable[[Input], Any]:
 
 
 def _validate(adapter: TypeAdapter[Any], value: Any, *location: str) -> Any:
+    return _validated(lambda: adapter.validate_python(value), *location)
+
+
+def _validated(validate: Callable[[], T], *location: str) -> T:
+    """Run a validation. Raises RequestValidationError with the location of the faults."""
     try:
-        return adapter.validate_python(value)
+        return validate()
     except ValidationError as error:
         faults = [{**fault, "loc": (*location, *fault["loc"])} for fault in error.errors(include_url=False)]
         raise RequestValidationError(faults) from error

@@ -5,7 +5,7 @@ An empty string means null in an optional field. Exact digits are read as a numb
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -62,6 +62,13 @@ def read_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, 
     """Return the fields of a body in the types of the model. Values that fit no rule are left for validation."""
     types = _field_types(model)
     return {**fields, **{name: _read(types[name], fields[name]) for name in types if name in fields}}
+
+
+def blank_fields(model: type[BaseModel], fields: Any) -> Collection[str]:
+    """Return the names of the fields of a body that are `""` and cannot be null."""
+    if not isinstance(fields, dict) or "" not in fields.values():
+        return ()
+    return [name for name, types in _field_types(model).items() if fields.get(name) == "" and NoneType not in types]
 
 
 @cache

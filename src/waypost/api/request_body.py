@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
-from typing import Any
+from functools import cache
+from typing import Any, Self, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, create_model, field_validator, model_validator
 from starlette.requests import ClientDisconnect
 
-from waypost.api.lenient_input import FORM_TYPE, parse_form, read_fields
+from waypost.api.lenient_input import FORM_TYPE, blank_fields, parse_form, read_fields
 from waypost.errors import Kind, Problem, invalid
 
+B = TypeVar("B", bound="Body")
 MAX_BYTES = 8 * 1024 * 1024
 _MAX_FORM_BYTES = 1024 * 1024
 _MAX_VALUES = 250_000
@@ -37,6 +39,28 @@ class Body(BaseModel):
     def sent(self) -> dict[str, Any]:
         """Return the fields of the body; `None` for null."""
         return {name: getattr(self, name) for name in self.model_fields_set}
+
+    @classmethod
+    def validated_change(cls, fields: Any) -> Self:
+        """Return the body of a change: `""` leaves a field as it is if it cannot be null (decision 54).
+
+        Raises ValidationError.
+        """
+        blank = blank_fields(cls, fields)
+        if not blank:
+            return cls.model_validate(fields)
+        required = frozenset(name for name in blank if cls.model_fields[name].is_required())
+        body: Self = _without(cls, required).model_validate(
+            {name: fields[name] for name in fields if name not in blank}
+        )
+        return body
+
+
+@cache
+def _without(model: type[B], names: frozenset[str]) -> type[B]:
+    """Return the model without the need of some fields, which the body does not have."""
+    unused: dict[str, Any] = dict.fromkeys(names, (Any, None))
+    return create_model(model.__name__, __base__=model, **unused) if names else model
 
 
 async def read(request: Request, *, max_bytes: int = MAX_BYTES) -> bytes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class AccountChange(TypedDict, total=False):
     """The login of the account. One field is required."""
 
-    email: str | None
+    email: str
     """New e-mail address. If the service can send e-mail, it is used once it is confirmed."""
-    password: str | None
+    password: str
     """New password, of 8 to 128 characters. It ends all sessions of the dashboard."""
