@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from waypost import process_signals
+from waypost import module_loading, process_signals
 
 
 def main() -> None:
@@ -12,10 +12,7 @@ def main() -> None:
         process_signals.ignore()
     if sys.argv[1:2] == ["serve"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C during the start ends it without a traceback
-
-    from waypost.cli.main import main as run_command  # noqa: PLC0415  # takes most of the time of a start
-
-    run_command()
+    module_loading.load("waypost.cli.main").main()
 
 
 if __name__ == "__main__":
