@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import sqlite3
 import struct
 import zipfile
@@ -19,6 +20,7 @@ def _archive(path: Path, entries: Mapping[str, Iterable[bytes]]) -> None:
             with archive.open(name, "w", force_zip64=True) as entry:
                 for chunk in chunks:
                     entry.write(chunk)
+        archive.writestr("padding", random.Random(1).randbytes(1 << 20))  # hides how well the others are compressed
 
 
 def _manifest_of_many_values(path: Path) -> None:
@@ -36,7 +38,7 @@ def _nested_rows(path: Path) -> None:
 
 
 def _many_blocks(path: Path) -> None:
-    rows = (f'{{"id": {number}, "clicks": 1}}\n'.encode() * 20 for number in range(100_000))
+    rows = (f'{{"id": {number}, "clicks": 1}}\n'.encode() * 20 for number in range(5_000))
     _archive(path, {"bio_blocks.jsonl": rows, "manifest.json": [_MANIFEST, b" " * 100_000]})
 
 
@@ -46,6 +48,11 @@ def _large_directory(path: Path) -> None:
     directory = b"".join(entry + f"{number:06}".encode() for number in range(600_000))
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65_535, 65_535, len(directory), 4, 0)
     path.write_bytes(b"PK\x03\x04" + directory + end)
+
+
+def _high_ratio(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("manifest.json", _MANY_VALUES)
 
 
 def _shared_bytes(path: Path) -> None:
@@ -124,8 +131,8 @@ def _csv_of_empty_cells(path: Path) -> None:
 
 
 def _csv_of_tags(path: Path) -> None:
-    row = b'"' + b"t," * 60_000 + b'",https://example.com/' + b"y" * 900_000 + b"\n"
-    path.write_bytes(b"tags,url\n" + row * 60)
+    row = b'"' + b"t," * 60_000 + b'",https://example.com/' + b"y" * 100_000 + b"\n"
+    path.write_bytes(b"tags,url\n" + row * 100)
 
 
 def _csv_of_one_line(path: Path) -> None:
@@ -134,7 +141,7 @@ def _csv_of_one_line(path: Path) -> None:
 
 def _dump_of_large_rows(path: Path) -> None:
     row = b"('a','https://example.com/" + b"x" * 900_000 + b"','t','2024-01-01 00:00:00','ip',1)"
-    path.write_bytes(b"INSERT INTO `yourls_url` VALUES " + b",".join([row] * 60) + b";\n")
+    path.write_bytes(b"INSERT INTO `yourls_url` VALUES " + b",".join([row] * 20) + b";\n")
 
 
 def _dump_of_many_values(path: Path) -> None:
@@ -145,26 +152,64 @@ def _dump_without_end(path: Path) -> None:
     path.write_bytes(b"INSERT INTO `yourls_url` VALUES (" + b"'" * (40 << 20))
 
 
-HOSTILE_FILES: Mapping[str, Callable[[Path], None]] = {
-    "manifest of many values": _manifest_of_many_values,
-    "archive with long lines": _long_lines,
-    "archive with nested rows": _nested_rows,
-    "archive with many blocks": _many_blocks,
-    "archive with large directory": _large_directory,
-    "archive with shared bytes": _shared_bytes,
-    "SQLite with generated column": _generated_column,
-    "SQLite with endless column": _endless_column,
-    "SQLite with large value": _large_value,
-    "SQLite with endless view": _endless_view,
-    "SQLite with virtual table": _virtual_table,
-    "JSON of many values": _linkstack_of_many_values,
-    "HTML with endless tags": _tags_without_end,
-    "HTML with many endless titles": _many_titles_without_end,
-    "CSV of empty cells": _csv_of_empty_cells,
-    "CSV of tags": _csv_of_tags,
-    "CSV of one line": _csv_of_one_line,
-    "dump of large rows": _dump_of_large_rows,
-    "dump of many values": _dump_of_many_values,
-    "dump without end": _dump_without_end,
+def _endless_comments(path: Path) -> None:
+    links = [{"title": "<!--" * 250, "link": "https://example.com/", "button_id": 1}] * 1000
+    path.write_text(json.dumps({"littlelink_name": "x", "links": links}))
+
+
+def _slow_dump(path: Path) -> None:
+    agents = (f"Mozilla/5.0 (X11; Linux x86_64; rv:{number}) Firefox/{number}" for number in range(200_000))
+    rows = ",".join(f"(1,'2024-01-01 00:00:00','a','','{agent}','','DE')" for agent in agents)
+    links = "INSERT INTO `yourls_url` VALUES ('a','https://example.com/','t','2024-01-01 00:00:00','ip',1);"
+    path.write_text(f"{links}\nINSERT INTO `yourls_log` VALUES {rows};\n")
+
+
+def _slow_database(path: Path) -> None:
+    rows = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000)"
+    insert = f"INSERT INTO urls(long_url, short_url) {rows} SELECT 'https://example.com/' || x, x FROM n"
+    _sqlite(path, f"CREATE TABLE urls(long_url TEXT, {_COLUMNS}); {insert}")
+
+
+def _slow_archive(path: Path) -> None:
+    rows = (f'{{"id": {number}, "clicks": 1}}\n'.encode() for number in range(300_000))
+    _archive(path, {"bio_blocks.jsonl": rows, "manifest.json": [_MANIFEST]})
+
+
+def _slow_csv(path: Path) -> None:
+    path.write_text("alias,url\n" + "".join(f"{number},https://example.com/\n" for number in range(400_000)))
+
+
+HOSTILE_FILES: Mapping[str, tuple[Callable[[Path], None], str]] = {
+    "manifest of many values": (_manifest_of_many_values, "more than 500,000 values"),
+    "archive with high ratio": (_high_ratio, "too large for its size"),
+    "archive with long lines": (_long_lines, "line 1 has more than 1 MiB"),
+    "archive with nested rows": (_nested_rows, "more than 50,000 values"),
+    "archive with many blocks": (_many_blocks, ""),
+    "archive with large directory": (_large_directory, "The directory of the archive"),
+    "archive with shared bytes": (_shared_bytes, "too large for its size"),
+    "SQLite with generated column": (_generated_column, "is generated"),
+    "SQLite with endless column": (_endless_column, "is generated"),
+    "SQLite with large value": (_large_value, "too big"),
+    "SQLite with endless view": (_endless_view, "not of Kutt or Chhoto URL"),
+    "SQLite with virtual table": (_virtual_table, "not of Kutt or Chhoto URL"),
+    "JSON of many values": (_linkstack_of_many_values, "more than 500,000 values"),
+    "HTML with endless tags": (_tags_without_end, ""),
+    "HTML with many endless titles": (_many_titles_without_end, ""),
+    "HTML with endless comments": (_endless_comments, ""),
+    "CSV of empty cells": (_csv_of_empty_cells, ""),
+    "CSV of tags": (_csv_of_tags, ""),
+    "CSV of one line": (_csv_of_one_line, "more than 1 MiB"),
+    "dump of large rows": (_dump_of_large_rows, ""),
+    "dump of many values": (_dump_of_many_values, ""),
+    "dump without end": (_dump_without_end, "longer than 16 MiB"),
 }
-"""By name, a function that writes a file."""
+"""By name, a function that writes a file, and why it is refused; "" if the service plans it."""
+
+SLOW_FILES: Mapping[str, Callable[[Path], None]] = {
+    "archive": _slow_archive,
+    "SQLite": _slow_database,
+    "HTML": _many_titles_without_end,
+    "CSV": _slow_csv,
+    "dump": _slow_dump,
+}
+"""A file of each kind that is read for seconds."""

@@ -11,7 +11,7 @@ from waypost.imports.record import Record
 from waypost.imports.sources.fields import Fields, parse_json
 
 MAX_BYTES, _MAX_VALUES = 32 * 1024 * 1024, 500_000
-_MAX_LINKS = 1000
+_MAX_LINKS = 400  # a page here has at most 200 blocks
 _MAX_NAME, _MAX_TEXT, _MAX_CARD = 1000, 5000, 65_536
 """Characters of texts that are read. The parser of HTML needs quadratic time for tags without an end."""
 _EMAIL, _HEADING, _SPACES, _PHONE, _TEXT, _ICON, _CARD = 6, 42, (43, 47), 44, 93, 94, 96

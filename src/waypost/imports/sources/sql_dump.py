@@ -8,6 +8,7 @@ from waypost.errors import invalid
 
 _CHUNK = 1 << 20
 _MAX_ROW = 1 << 24
+_MAX_VALUES = 100  # of a row; those behind are not read
 _INSERT = re.compile(
     rb"^INSERT\s+(?:IGNORE\s+)?INTO\s+[`\"]?([A-Za-z0-9_$]{1,64})[`\"]?\s*+(?:\(([^()]{1,4096})\)\s*+)?VALUES\s*+",
     re.MULTILINE | re.IGNORECASE,
@@ -61,7 +62,7 @@ def _line_start(buffer: bytes, position: int, *, in_statement: bool) -> bytes:
 def _values(text: bytes) -> list[str]:
     values: list[str] = []
     position = 0
-    while position <= len(text):
+    while position <= len(text) and len(values) < _MAX_VALUES:
         match = _VALUE.match(text, position)
         if match is None or (match.end() == position and values):
             break
