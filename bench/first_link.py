@@ -58,10 +58,10 @@ def _serve_and_visit(folder: Path) -> None:
         process = subprocess.Popen(command, cwd=folder, env={**os.environ, **settings}, stdout=out, stderr=out)  # fixed
     try:
         with _step("start the service"):
-            until(lambda: "/api/account" in log.read_text())
+            until(lambda: " serves " in log.read_text())
             retry = ("--retry-connrefused", "--retry", "20", "--retry-delay", "1")
             _run(["curl", "-sS", *retry, f"{base}/healthz"], folder)
-        key = re.findall(r"wp_[\w-]+", log.read_text())[0]
+        key = re.findall(r"wp_[\w-]+", (folder / "data" / "first-sign-in-1.txt").read_text())[0]
         with _step("add a branded domain and a link with curl"):
             _post(f"{base}/api/domain/add", key, {"domain": _BRAND})
             link = _post(f"{base}/api/url/add", key, {"url": _TARGET, "custom": "sale", "domain": _BRAND})

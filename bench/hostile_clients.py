@@ -12,7 +12,7 @@ _PATHS = ["/hot", "/cold", "/dashboard/signin"]
 def main() -> None:
     """Print a line per kind of attack."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), workers=2) as server:
-        owner = server.output().partition("Authorization: Bearer ")[2].partition("'")[0]
+        owner = server.owner_key
         for alias, fields in {"hot": {}, "cold": {"clicklimit": 1_000_000}, "poster": {}}.items():
             body = {"url": "https://example.com/", "custom": alias, **fields}
             server.call("POST", "/api/url/add", key=owner, json=body).raise_for_status()

@@ -33,9 +33,7 @@ npx @modelcontextprotocol/inspector --cli https://go.example.com/mcp --transport
 def main() -> None:
     """Start a service in a temporary folder, and record the calls."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), mcp="on", domain_check="off") as server:
-        key = re.search(r"wp_[\w-]{20,}", server.output())
-        assert key
-        text = _INTRODUCTION + "".join(_sections(server, key[0]))
+        text = _INTRODUCTION + "".join(_sections(server, server.owner_key))
     _PAGE.write_text(re.sub(rf"http://(localhost|127\.0\.0\.1):{httpx2.URL(server.url).port}", _BASE, text))
 
 

@@ -16,6 +16,7 @@ import structlog
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from waypost.accounts import first_sign_in
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.db.upgrade import current_revision, latest_revision
@@ -145,6 +146,8 @@ class BackgroundTasks:
 
     async def _delete_accounts(self) -> None:
         while not await self._is_stopping(_DELETION_SECONDS):
+            with suppress(Problem):  # the database is away
+                await self._in_thread(lambda: first_sign_in.delete_used(self.settings, self.database))
             await self._in_thread(lambda: account_deletion.delete_due(self.database, self._must_not_delete))
 
     def _must_not_delete(self) -> bool:

@@ -19,7 +19,6 @@ from waypost.db.database import Database
 from waypost.server.installation import open_database
 from waypost.settings import Settings
 
-_KEY = re.compile(r"API key +(wp_\S+)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
 
 
@@ -67,13 +66,14 @@ def test_serve_creates_no_owner_if_account_exists(run_migrated: RunCommand, work
     created = run_migrated(*ANA, "--json").json
     with serving(working_folder / "data", domain_check="off") as server:
         assert server.call("GET", "/api/account", key=created["apikey"]).json()["data"]["username"] == "ana"
-        assert "Welcome" not in server.output()
+        assert "owner's password" not in server.output()
+        assert not list((working_folder / "data").glob("first-sign-in-*"))
     assert len(run_migrated("account", "list", "--json").json) == 1
 
 
 def test_owner_of_first_start_is_unlimited_and_others_are_not(run: RunCommand, working_folder: Path) -> None:
     with serving(working_folder / "data", domain_check="off") as server:
-        key = _KEY.findall(server.output())[0]
+        key = server.owner_key
         answers = [server.call("GET", "/api/account", key=key) for _ in range(120)]  # also takes several at once
         assert {response.status_code for response in answers} == {200}
         data = answers[0].json()["data"]

@@ -39,7 +39,7 @@ Samples = dict[str, str]
 def server(tmp_path: Path) -> Iterator[tuple[Server, str]]:
     """A service with an item of each kind, whose id is 1, and the API key of the owner."""
     with serving(tmp_path / "data", domain_check="off", base_url="https://go.example.com") as server:
-        key = re.findall(r"API key +(wp_\S+)", server.output())[0]
+        key = server.owner_key
         for resource in RESOURCES:
             created = server.call("POST", f"/api{resource.path}/add", key=key, json=resource.body(9)).json()
             assert (created["error"], created["id"]) == (0, 1), created

@@ -55,10 +55,12 @@ def _calls(folder: Path) -> list[Call]:
     ]
 
 
-def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path) -> None:
+def test_first_start_stores_credentials_and_second_start_does_not(tmp_path: Path) -> None:
     user = newcomer(tmp_path)
     with user.serving("first.log") as log_path:
-        text = log_path.read_text()
+        file = tmp_path / "work" / "data" / "first-sign-in-1.txt"
+        assert str(file) in log_path.read_text()
+        text = file.read_text()
         commands = re.findall(r"^ *(curl .*)$", text, flags=re.MULTILINE)
         assert len(commands) == 1
         completed = user.shell(commands[0])
@@ -75,6 +77,7 @@ def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path
         assert json.loads(completed.stdout)["data"]["id"] == owner["id"]
         text = log_path.read_text()
     assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in text], text
+    assert not [word for word in (*secrets, "wp_") if word in (tmp_path / "first.log").read_text()]
     # A start writes nothing outside the data folder.
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == [".venv", "data"]
     assert list((tmp_path / "home").rglob("*")) == []

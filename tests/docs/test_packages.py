@@ -214,7 +214,7 @@ def _serve_and_visit(waypost: tuple[str | Path, ...], folder: Path, environment:
     try:
         with closing(httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60)) as client:
             _wait_for(client, process, log)
-            key = log.read_text().partition("API key")[2].split()[0]
+            key = (folder / "data" / "first-sign-in-1.txt").read_text().partition("API key")[2].split()[0]
             assert client.get("/api/account", headers={"Authorization": f"Bearer {key}"}).json()["error"] == 0
             login = client.get("/dashboard/login", follow_redirects=True)
             style = login.text.partition('rel="stylesheet" href="')[2].partition('"')[0]

@@ -132,7 +132,7 @@ def _run_blocked(folder: Path, scenario: Callable[[Call], Coroutine[Any, Any, No
 
 
 def test_large_images_do_not_block_visits(server: Server) -> None:
-    owner = server.output().partition("Authorization: Bearer ")[2].partition("'")[0]
+    owner = server.owner_key
     body = {"url": "https://example.com/", "custom": "poster"}
     assert server.call("POST", "/api/url/add", key=owner, json=body).status_code == 200
     stop = threading.Event()

@@ -14,7 +14,7 @@ PATHS = {"/hot": 302, "/cold": 302, "/dashboard/signin": 200, "/api/docs": 200, 
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with two workers and three links."""
     with serving(tmp_path_factory.mktemp("node"), workers=2) as server:
-        owner = server.output().partition("Authorization: Bearer ")[2].partition("'")[0]
+        owner = server.owner_key
         for alias, fields in {"hot": {}, "cold": {"clicklimit": 1_000_000}, "poster": {}}.items():
             body = {"url": "https://example.com/", "custom": alias, **fields}
             assert server.call("POST", "/api/url/add", key=owner, json=body).status_code == 200

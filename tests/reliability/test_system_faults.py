@@ -1,7 +1,6 @@
 """A full disk, a locked database, a clock that jumps: every answered click is counted exactly."""
 
 import os
-import re
 import shutil
 import sqlite3
 import subprocess
@@ -32,13 +31,6 @@ def _small_disk(folder: Path) -> Sequence[str]:
     return [*spaces, "sh", "-c", f'{mount} && exec "$@"', "sh"]
 
 
-def _key(server: Server) -> str:
-    """Return the API key that the first start prints."""
-    match = re.search(r"API key\s+(wp_\S+)", server.output())
-    assert match is not None
-    return match[1]
-
-
 def _visit(server: Server, alias: str, times: int) -> int:
     """Visit the alias and return the number of redirects."""
     statuses = [server.call("GET", f"/{alias}", follow_redirects=False).status_code for _ in range(times)]
@@ -55,7 +47,7 @@ def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) 
     folder = tmp_path / "node"
     folder.mkdir()
     with serving(folder, command_prefix=_small_disk(folder), log_level="info") as server:
-        key = _key(server)
+        key = server.owner_key
         for alias in ("hot", "cold"):
             assert server.call("POST", "/api/url/add", key=key, content=_NEW % alias).status_code == 200
         answered = {"hot": _visit(server, "hot", 20), "cold": 0}
@@ -91,7 +83,7 @@ def _fill(file: Path) -> None:
 def test_database_locked_for_seconds_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     with serving(folder, workers=2, log_level="info") as server:
-        key = _key(server)
+        key = server.owner_key
         for alias in ("hot", "cold"):
             assert server.call("POST", "/api/url/add", key=key, content=_NEW % alias).status_code == 200
         answered = _visit(server, "hot", 20)
@@ -112,7 +104,7 @@ def test_database_locked_for_seconds_loses_nothing(tmp_path: Path) -> None:
 def test_write_waits_for_locked_database(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     with serving(folder, log_level="info") as server:
-        key = _key(server)
+        key = server.owner_key
         other = sqlite3.connect(folder / "waypost.db", isolation_level=None, check_same_thread=False)
         other.execute("BEGIN IMMEDIATE")
 

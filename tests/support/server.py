@@ -41,6 +41,16 @@ class Server:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return self.client.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
 
+    @property
+    def welcome(self) -> str:
+        """The credentials of the owner, which the first start stores until the first sign-in without a terminal."""
+        return (self.log.parent / "first-sign-in-1.txt").read_text()
+
+    @property
+    def owner_key(self) -> str:
+        """The API key of the owner's account of the first start."""
+        return self.welcome.partition("Authorization: Bearer ")[2].partition("'")[0]
+
     def output(self) -> str:
         """Return the output so far."""
         return self.log.read_text(errors="replace")

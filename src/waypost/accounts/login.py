@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import stored_logins
+from waypost.accounts import first_sign_in, stored_logins
 from waypost.auth import sessions, two_factor
 from waypost.clicks.classify import classifier
 from waypost.dashboard import resume
@@ -78,6 +78,7 @@ def start_session(
     token = context.write(work, in_maintenance=True)
     if token is None:
         return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
+    first_sign_in.delete(context.settings, login.account)
     if fields := resume.restore(kept):
         response = context.render("login/resume.html", path=next_path, fields=fields)
     else:

@@ -41,7 +41,7 @@ class Endpoint:
         self.route = route
         self.has_body = route.body_field is not None
         self.is_long = route.path.endswith("/bulk")
-        self.is_change = route.path.endswith("/update")
+        self.is_change = route.path.rpartition("/")[2] == "update"
         self.is_async = inspect.iscoroutinefunction(route.endpoint)
         self._segments = [segment.strip("{}").removesuffix(":rest") for segment in _segments(route.path)]
         self._has_rest = route.path.endswith(":rest}")

@@ -9,7 +9,7 @@ import typer
 
 from waypost.accounts import email_links
 from waypost.cli import access, console
-from waypost.cli.service import print_welcome
+from waypost.cli.service import welcome
 from waypost.demo import content, visits
 from waypost.errors import Problem
 from waypost.observability import logging
@@ -41,7 +41,7 @@ def demo(
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
 
         def print_credentials() -> None:
-            print_welcome(settings.base, owner, link)
+            console.stdout.print(welcome(settings.base, owner, link))  # also without a terminal: they end with the demo
             console.stdout.print(f"This demo has {count} visits of {visits.DAYS} days. Stopping it deletes {folder}.")
 
         startup.serve(settings, listeners, print_credentials)

@@ -1,6 +1,7 @@
 """The `waypost serve` and `waypost doctor` commands."""
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Annotated
@@ -9,12 +10,13 @@ import typer
 from rich.text import Text
 
 from waypost import __version__
-from waypost.accounts import email_links, ops
+from waypost.accounts import email_links, first_sign_in, ops
 from waypost.cli import access, console
 from waypost.observability import logging
 from waypost.server import installation, new_accounts, private_files, startup, system_checks
 from waypost.server.new_accounts import NewAccount
 from waypost.server.system_checks import Check, Finding
+from waypost.settings import Settings
 
 
 def serve(
@@ -40,7 +42,7 @@ def serve(
         if owner is not None:
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
-            print_welcome(settings.base, owner, link)
+            _show_welcome(settings, owner, welcome(settings.base, owner, link))
     startup.serve(settings, listeners, lambda: console.stderr.print(f"waypost {__version__} serves {settings.base}"))
 
 
@@ -81,10 +83,26 @@ def _report(findings: Sequence[Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def print_welcome(base: str, owner: NewAccount, link: str) -> None:
-    """Print the credentials of the new owner account, which are never shown again (decision 16)."""
+def _show_welcome(settings: Settings, owner: NewAccount, text: str) -> None:
+    """Print the credentials to a terminal; otherwise store them in a file until the owner signs in."""
+    if sys.stdout.isatty():
+        console.stdout.print(text)
+        return
+    try:
+        path = first_sign_in.write(settings, owner.id, text)
+    except OSError as error:
+        message = f"The credentials of the owner's account cannot be stored in {settings.data_dir}: {error.strerror}."
+        console.complain(message, f"Make a sign-in link with: waypost account reset {owner.username}")
+        return
     console.stdout.print(
-        f"""
+        f"The owner's password, a sign-in link and an API key are in {path}, which only this user can read."
+        " It is deleted at the first sign-in."
+    )
+
+
+def welcome(base: str, owner: NewAccount, link: str) -> str:
+    """Return the credentials of the new owner account, which are never shown again (decision 16)."""
+    return f"""
 Welcome to waypost. These credentials are shown only once:
 
   address   {base}
@@ -100,4 +118,3 @@ Or try the API:
 
   curl -H 'Authorization: Bearer {owner.apikey}' {base}/api/account
 """
-    )

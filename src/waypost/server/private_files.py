@@ -15,6 +15,7 @@ _FOLDERS = ("journal", "metrics", "uploads", "geo")
 _PATTERNS = (
     "waypost.db*",
     "attempt_limits.db*",
+    "first-sign-in-*.txt",
     *(f"{name}{rest}" for name in _FOLDERS for rest in ("", "/*")),
     "files",
 )
