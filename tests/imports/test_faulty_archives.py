@@ -12,7 +12,10 @@ from tests.support.databases import ON_SQLITE
 from waypost.errors import Problem
 from waypost.imports import apply
 from waypost.imports.archives.reader import MAGIC
+from waypost.imports.archives.staging import Staging
+from waypost.imports.file_source import open_file
 from waypost.settings import Settings
+from waypost.storage.factory import open_store
 
 
 def _changed(path: Path, target: Path, name: str, content: bytes | None) -> Path:
@@ -48,6 +51,25 @@ def test_faulty_archive_is_rejected_with_reason(
     archive = _changed(export(ana, settings, tmp_path / "a.zip"), tmp_path / "b.zip", name, content)
     with pytest.raises(Problem, match=message):
         plan(ana, settings, archive)
+
+
+@ON_SQLITE
+def test_page_keeps_four_mebibytes_of_pictures(tmp_path: Path, settings: Settings, ana: Person) -> None:
+    """Behind many small pages, so that the batch is nearly as large as it can be."""
+    links = [{"id": number, "url": "https://example.com/", "description": "x" * 4000} for number in range(400)]
+    blocks = [{"id": number, "type": "image", "picture": f"picture-{number}"} for number in range(1, 6)]
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("links.jsonl", "".join(json.dumps(link) + "\n" for link in links))
+        archive.writestr("bio_pages.jsonl", json.dumps({"id": 1, "name": "B", "alias": "b", "blocks": blocks}))
+        for block in blocks:
+            archive.writestr(f"bio/{block['picture']}.webp", bytes(1_000_000))
+        archive.writestr("manifest.json", '{"format": 1, "service": "https://old.example.com"}')
+    staging = Staging(ana.database, open_store(settings), settings, ana.account)
+    with open_file(path, {}, staging=staging) as source:
+        *_, page = source
+    assert ["picture" in block for block in page.fields["blocks"]] == [True] * 4 + [False]
+    assert page.losses == ["its picture is left out: the pictures of a page can have 4 MiB"]
 
 
 @ON_SQLITE

@@ -29,7 +29,7 @@ ENTRIES = 1000
 CHUNK = 1 << 20
 _ENOUGH, _ENOUGH_VALUES = 1 << 20, 100_000
 """A message with so many bytes or values is sent without more rows."""
-_MAX_ROW = MAX_TEXT - 65_536
+_MAX_ROW = MAX_TEXT - _ENOUGH - 65_536  # a message with fewer takes one more row
 _KEPT_HISTORIES = 2 * BATCH  # those of the batch that the parent plans, and of the message that it has read ahead
 _COLUMNS = [
     (item.name, item.default if item.default_factory is MISSING else item.default_factory())

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from waypost import bounded_json
 
-MAX_TEXT, MAX_VALUES = 4 << 20, 250_000
+MAX_TEXT, MAX_VALUES = 8 << 20, 250_000
 """Bytes and values of the JSON of a message."""
 MAX_DATA = 64 << 20
 """Bytes behind the JSON of a message, for example of a picture."""
