@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from tests.support.threads import join
+from waypost.db import write_queue
 from waypost.db.database import Database
 from waypost.db.write_queue import WriteQueue
 
@@ -28,6 +29,7 @@ def file(tmp_path: Path) -> Path:
     """A database with a counter."""
     file = tmp_path / "waypost.db"
     with closing(_open(file)) as database:
+        write_queue.create_files(file)
         database.write(lambda tx: tx.execute(text("CREATE TABLE counters (count INTEGER)")))
         database.write(lambda tx: tx.execute(text("INSERT INTO counters VALUES (0)")))
     return file

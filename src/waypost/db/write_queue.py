@@ -20,6 +20,19 @@ _RETRY_SECONDS = 0.0005  # locks of files have no time limit, so a writer tries 
 _FILE_NAME_ENDS = ("-queue", "-turn")
 
 
+def create_files(database: Path) -> None:
+    """Create the lock files of a database, as the start of the service does. Without them, processes do not queue."""
+    with suppress(OSError):  # of a folder that cannot be written, for example
+        for path in _paths(database):
+            if not path.exists():
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+                inherit_owner(path)
+
+
+def _paths(database: Path) -> list[Path]:
+    return [database.with_name(database.name + end) for end in _FILE_NAME_ENDS]
+
+
 class WriteQueue:
     """Context manager of one write: waits for the turn of this thread, then for that of this process.
 
@@ -28,7 +41,7 @@ class WriteQueue:
 
     def __init__(self, database: Path | None) -> None:
         """`database` is the file of the database; None for one in memory, which has no other processes."""
-        self._paths = [database.with_name(database.name + end) for end in _FILE_NAME_ENDS] if database else []
+        self._paths = _paths(database) if database else []
         self._head = threading.Lock()
         self.thread_turn = threading.Lock()
         """Held by the thread of this process that writes or waits for other processes."""
@@ -58,15 +71,11 @@ class WriteQueue:
         self._files = ()
 
     def _open(self) -> tuple[int, ...]:
-        """Open the lock files. Return none if there can be none; the next write tries again."""
+        """Open the lock files. Return none if there are none; the next write tries again."""
         files: list[int] = []
         try:
-            for path in self._paths:
-                is_new = not path.exists()
-                files.append(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-                if is_new:
-                    inherit_owner(path)
-        except OSError:  # of a folder that cannot be written, for example
+            files.extend(os.open(path, os.O_RDWR) for path in self._paths)
+        except OSError:
             for file in files:
                 os.close(file)
             return ()

@@ -4,6 +4,7 @@ import stat
 
 from sqlalchemy.exc import DatabaseError
 
+from waypost.db import write_queue
 from waypost.db.database import Database
 from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, NoInstallation, Problem
@@ -13,8 +14,10 @@ from waypost.settings import Settings
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database and upgrade it to this version. Raises UNAVAILABLE."""
+    """Open the database for the service, and upgrade it to this version. Raises UNAVAILABLE."""
     database = open_unmigrated_database(settings)
+    if settings.database_file is not None:
+        write_queue.create_files(settings.database_file)
     upgrade(database)
     return database
 
