@@ -94,6 +94,33 @@ def test_api_request_that_offers_upgrade_keeps_its_body(client: ProtocolClient) 
 
 
 @PROTOCOLS
+@pytest.mark.parametrize(("method", "status"), [(b"GET", 404), (b"PATCH", 405)])
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_response_before_body_that_client_holds_back_closes_connection(
+    client: ProtocolClient, protocol: type[LimitedProtocol], framing: str, method: bytes, status: int
+) -> None:
+    head, end, body = _body(framing).partition(b"\r\n\r\n")
+    request = method + b" /missing HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\n" + head + end
+    visit = b"GET /spring HTTP/1.1\r\n" + HOST + b"\r\n"
+    for behind in ([visit], [body, visit], [body[:9], body[9:], visit]):
+        pipe = client.connect(protocol)
+        client.send(pipe, [request])
+        client.send(pipe, behind)
+        responses = pipe.receive()
+        assert (_statuses(responses), responses.lower().count(b"connection: close\r\n")) == ([status], 1)
+        assert pipe.is_closing()
+    assert not any(b"inbody" in line or b"spring" in line for line in client.new_journal_lines())
+    assert _talk(client, protocol, [request + body + visit]) == [status, 302]  # this client did not wait
+
+
+def test_connection_is_kept_after_body_that_client_held_back(client: ProtocolClient) -> None:
+    data = client.api_request("POST", "/api/url/add", {"url": "https://example.com/new"})
+    head, end, body = data.partition(b"\r\n\r\n")
+    request = head + b"\r\nExpect: 100-continue" + end
+    assert _talk(client, FastPathProtocol, [request, body, data]) == [100, 200, 200]
+
+
+@PROTOCOLS
 @pytest.mark.parametrize(
     ("bad", "status"),
     [
@@ -105,9 +132,10 @@ def test_api_request_that_offers_upgrade_keeps_its_body(client: ProtocolClient) 
         (b"POST /spring HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + IN_BODY, 501),
         (b"POST /spring HTTP/1.0\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + IN_BODY, 400),
         (b"POST /spring HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n" + IN_BODY, 400),
+        (b"POST /spring HTTP/1.1\r\n" + HOST + b"Expect: 100-continue, 100-continue\r\n" + _body("length"), 417),
         (b"GET /spring HTTP/1.1\r\n" + HOST + b"X: " + b"x" * 70_000 + b"\r\n\r\n", 431),
     ],
-    ids=["garbage", "no host", "HTTP/2.0", "preface", "CONNECT", "gzip", "chunked 1.0", "chunk", "headers"],
+    ids=["garbage", "no host", "HTTP/2.0", "preface", "CONNECT", "gzip", "chunked 1.0", "chunk", "Expect", "headers"],
 )
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_requests_before_invalid_one_are_answered_then_connection_is_closed(

@@ -42,8 +42,9 @@ def _run(command: list[str]) -> list[str]:
 
 def _stored(node: _Node) -> dict[str, int]:
     """Return the size of each file by name."""
-    files = node.server.call("GET", "/api/files", key=node.key).json()["list"]
-    return {file["name"]: file["size"] for file in files}
+    ids = [file["id"] for file in node.server.call("GET", "/api/files", key=node.key).json()["list"]]
+    files = [node.server.call("GET", f"/api/file/{id_}", key=node.key).json()["details"] for id_ in ids]
+    return {file["filename"]: file["size"] for file in files}
 
 
 def test_curl_with_http2_sends_bodies_and_uploads(node: _Node, tmp_path: Path) -> None:

@@ -187,7 +187,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._running = cycle
-        super()._start_asgi_task(cycle, app)
+        is_waited_for = cycle.waiting_for_100_continue
+        super()._start_asgi_task(cycle, framing.close_unless_continued(cycle, app) if is_waited_for else app)
 
     def on_response_complete(self) -> None:
         """Begin with the next pipelined request. Read no more while others wait behind it, which uvicorn would."""

@@ -6,8 +6,10 @@ service has no other protocol, so such a request is parsed again without that he
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from httptools import HttpRequestParser
+from starlette.types import Message, Receive, Scope, Send
 
 Headers = list[tuple[bytes, bytes]]
 """Names in lower case, and values."""
@@ -44,7 +46,7 @@ def without_upgrade(parser: HttpRequestParser, target: bytes, headers: Headers) 
 
 
 def require_understood(version: str, headers: Headers) -> None:
-    """Raise Refused for a request whose version or encoding the service does not know, and for one without a host."""
+    """Raise Refused for a request whose version, encoding or Expect is not known, and for one without a host."""
     if version not in ("1.0", "1.1"):
         raise Refused(505, "The service understands HTTP/1.1 and HTTP/1.0.")
     hosts = _values(headers, b"host")
@@ -55,6 +57,27 @@ def require_understood(version: str, headers: Headers) -> None:
         raise Refused(400, "HTTP/1.0 has no Transfer-Encoding.")
     if encodings and [encoding.lower() for encoding in encodings] != [b"chunked"]:
         raise Refused(501, "The only supported Transfer-Encoding is chunked.")
+    if [value.lower() for value in _values(headers, b"expect")] not in ([], [b"100-continue"]):
+        raise Refused(417, "The only supported Expect is 100-continue.")
+
+
+def close_unless_continued(cycle: Any, app: Any) -> Any:
+    """Wrap an application for a request whose client waits for 100 before it sends the body.
+
+    A response without 100 closes the connection: the client may then send the body or not (RFC 9110, 10.1.1), so the
+    next data would be either this body or another request, which can be that of another visitor of a proxy.
+    `cycle` is uvicorn's cycle of request and response.
+    """
+
+    async def closing(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_or_close(message: Message) -> None:
+            if cycle.waiting_for_100_continue and cycle.more_body:
+                cycle.keep_alive = False
+            await send(message)
+
+        await app(scope, receive, send_or_close)
+
+    return closing
 
 
 def origin_form(target: bytes, headers: Headers) -> bytes:
