@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.load import add_ana
+from tests.support.load import add_ana, until
 from tests.support.server import Server, serving
 from tests.support.system_packages import program
 from tests.support.tcp_proxy import running_proxy
@@ -31,6 +31,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         database = Database(f"sqlite:///{folder / 'waypost.db'}")
         key = database.write(add_ana)
         database.close()
+        until(lambda: " serves " in server.output())  # the last line, when all workers are ready
         yield _Node(server, key)
 
 
