@@ -44,7 +44,8 @@ class Server:
     @property
     def welcome(self) -> str:
         """The credentials of the owner, which the first start stores until the first sign-in without a terminal."""
-        return (self.log.parent / "first-sign-in-1.txt").read_text()
+        file = self.log.parent.absolute() / "first-sign-in-1.txt"
+        return Path(f"/proc/{self.process.pid}/root{file}").read_text()  # the folder can be a mount of the service only
 
     @property
     def owner_key(self) -> str:
