@@ -91,7 +91,7 @@ def test_accepted_connection_is_answered_after_sighup(server: Server) -> None:
 
     def connect_until_a_worker_stops() -> bool:
         connections.append(stack.enter_context(socket.create_connection(address, _SECONDS)))
-        if len(connections) > 20:  # idle connections are closed after five seconds
+        if len(connections) > 5:  # idle connections are closed after five seconds, and a check takes long under load
             connections.popleft().close()
         return any(not _listens(pid) for pid in before)
 
