@@ -43,6 +43,8 @@ class Outcome:
     attacks: int = 0
     wrong: list[str] = field(default_factory=list)
     """Responses to victims that were not those of their requests, or missing."""
+    overloaded: list[str] = field(default_factory=list)
+    """503 with Retry-After: on a loaded machine, a node refuses a few requests. More than a hundredth are a failure."""
     unrequested: list[str] = field(default_factory=list)
     """Responses to victims that had not sent a request."""
     breaches: list[str] = field(default_factory=list)
@@ -55,7 +57,8 @@ class Outcome:
     def failures(self) -> str:
         """Return the number and the first examples of everything that was wrong, as lines."""
         lines = []
-        for name in ("wrong", "unrequested", "breaches"):
+        is_refusing = len(self.overloaded) * 100 > self.requests
+        for name in ("wrong", "unrequested", "breaches", *(["overloaded"] if is_refusing else [])):
             texts: list[str] = getattr(self, name)
             lines += [f"{len(texts)} {name}", *(f"    {text}" for text in texts[:3])] if texts else []
         return "\n".join(lines + ([f"miscounted: {self.miscounted}"] if self.miscounted else []))
@@ -141,7 +144,9 @@ class _Clients:
             outcome.wrong.append(f"{line}: no response")
             return False
         is_own = answer.status == question.status and question.marker in answer.content
-        if not is_own or any(part in answer.content for part in FORBIDDEN):
+        if answer.status == 503 and b"retry-after: " in answer.content.lower():
+            outcome.overloaded.append(line)
+        elif not is_own or any(part in answer.content for part in FORBIDDEN):
             outcome.wrong.append(f"{line}: {answer.status} {answer.content[:300]!r}")
         elif question.alias:
             outcome.redirected[question.alias] += 1
