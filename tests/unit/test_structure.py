@@ -8,11 +8,11 @@ import pytest
 from tests.support.source import ROOT, SOURCE, modules
 
 
-def test_files_have_at_most_300_lines() -> None:
+def test_files_have_at_most_500_lines() -> None:
     other_paths = (path for folder in ("tests", "bench", "scripts") for path in (ROOT / folder).rglob("*.py"))
     lines = {str(path): len(path.read_text().splitlines()) for path in (*(path for path, _ in modules()), *other_paths)}
     assert len(lines) > 400
-    assert {path: count for path, count in lines.items() if count > 300} == {}
+    assert {path: count for path, count in lines.items() if count > 500} == {}
 
 
 def test_functions_have_at_most_40_lines() -> None:
