@@ -22,7 +22,7 @@ from waypost.storage.factory import probe
 pages = Router(admin_only=True)
 
 
-@pages.get("/dashboard/admin/health")
+@pages.get("/dashboard/admin/health", snapshot=False)
 def show_health(context: PageContext) -> Response:
     """Show the health. The storage is tested only on request, because an unreachable one takes long to fail."""
     settings = context.settings

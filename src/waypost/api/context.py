@@ -109,7 +109,7 @@ class RequestContext:
     def brand(self) -> Brand:
         """The brand of the installation; none while the database is unavailable."""
         try:
-            return self.database.read(brands.of_installation, autocommit=True)
+            return self.read(brands.of_installation, autocommit=True)
         except Problem:
             return NO_BRAND
 
@@ -196,7 +196,7 @@ class RequestContext:
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
         """Like `read`, but wait until all earlier clicks are counted (decision 48)."""
         self.wait_for_ingest()
-        return self.database.read(work)
+        return self.read(work)
 
     def wait_for_ingest(self) -> None:
         """Wait until all earlier clicks are counted."""

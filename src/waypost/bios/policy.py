@@ -7,17 +7,16 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 from waypost.bios import view
+from waypost.visits import template_sources
 from waypost.visits.lookup import BioView
 from waypost.visits.responses import PAGE_HEADERS
 
 
-@cache
 def script() -> str:
     """Return the script of the page."""
-    return files("waypost.visits").joinpath("templates", "bio.js").read_text()
+    return template_sources.script("bio.js")
 
 
 @cache

@@ -2,14 +2,15 @@
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from urllib.parse import quote, urlencode
 
 import anyio.to_thread
 import structlog
+from sqlalchemy import Connection
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
@@ -19,10 +20,11 @@ from waypost import credentials
 from waypost.api.context import WorkerResources
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
+from waypost.clicks.ingest import read_barrier
 from waypost.dashboard import flash, forms, preferences, resume, trash
 from waypost.dashboard.assets import asset
-from waypost.dashboard.context import CONTENT_SECURITY_POLICY, PageContext
-from waypost.dashboard.form_files import SubmittedForm, is_multipart, read_multipart
+from waypost.dashboard.context import CONTENT_SECURITY_POLICY, PageContext, SnapshotTooOld
+from waypost.dashboard.form_files import NO_FORM, SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import DryRun, PageServices, Preview
@@ -124,7 +126,7 @@ class Dashboard:
         """
         if request.method != "POST":
             return b""
-        if route.public:
+        if route.public or _is_small(request):
             return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
         if not await anyio.to_thread.run_sync(self._has_session, request):
             return await self._read_kept_form(request) if route.resumable else b""
@@ -149,13 +151,18 @@ class Dashboard:
         return resume.is_own_form(request, secure=self._services.secure)
 
     def _has_session(self, request: Request) -> bool:
-        return self._context(request, {})[0].session is not None
+        return self._context(request).session is not None
 
     def _handle(self, request: Request, route: PageRoute, form: bytes | SubmittedForm) -> Response:
         form = SubmittedForm(forms.parse_urlencoded(form), {}) if isinstance(form, bytes) else form
-        context, has_cookie = self._context(request, form.fields, form.files)
-        response = self._respond(context, route)
-        if not has_cookie:
+        if route.has_snapshot:
+            context, response = self._respond_on_snapshot(request, route)
+        else:
+            context = self._context(request, form)
+            response = self._respond(context, route)
+        if context.session is not None and context.session.stale:
+            self._touch(context.session)
+        if self._cookie(request) != context.cookie:
             # CSRF tokens are bound to this cookie, so forms work without a session. It ends with the browser session.
             name = self._services.cookie
             if not any(name in value for value in response.headers.getlist("set-cookie")):
@@ -165,18 +172,33 @@ class Dashboard:
             response.delete_cookie(flash.COOKIE, path=HOME, secure=self._services.secure, httponly=True, samesite="lax")
         return response
 
-    def _context(
-        self, request: Request, fields: Mapping[str, list[str]], files: Mapping[str, bytes | None] | None = None
-    ) -> tuple[PageContext, bool]:
-        """Return the context, and whether the browser sent a cookie."""
+    def _respond_on_snapshot(self, request: Request, route: PageRoute) -> tuple[PageContext, Response]:
+        """Respond in one transaction, from the session to the rendered page."""
+
+        def respond(tx: Connection, *, is_ingested: bool) -> tuple[PageContext, Response]:
+            context = replace(self._context(request, tx=tx), snapshot=tx, is_ingested=is_ingested)
+            return context, self._respond(context, route)
+
+        database = self.resources.database
+        try:
+            return database.read(partial(respond, is_ingested=False))
+        except SnapshotTooOld:
+            read_barrier.wait(self.resources.settings.journal_dir, database)
+            return database.read(partial(respond, is_ingested=True))
+
+    def _cookie(self, request: Request) -> str:
+        """Return the cookie that identifies the browser, or "" for none."""
         cookie = request.cookies.get(self._services.cookie, "")
-        if not _MIN_COOKIE_LENGTH <= len(cookie) <= _MAX_COOKIE_LENGTH:
-            cookie = ""
-        session = self._session(cookie) if cookie else None
+        return cookie if _MIN_COOKIE_LENGTH <= len(cookie) <= _MAX_COOKIE_LENGTH else ""
+
+    def _context(self, request: Request, form: SubmittedForm = NO_FORM, *, tx: Connection | None = None) -> PageContext:
+        """Return the context; with `tx`, the session is read in this transaction."""
+        cookie = self._cookie(request)
+        session = self._session(cookie, tx) if cookie else None
         pseudo = self.resources.settings.pseudo_language == "on"
         language = preferences.language(request, session, pseudo=pseudo)
         current_language.set(language)
-        context = PageContext(
+        return PageContext(
             account=session.account if session else 0,
             resources=self.resources,
             can_change_login=True,
@@ -184,21 +206,21 @@ class Dashboard:
             request=request,
             cookie=cookie or credentials.new_token(),
             session=session,
-            fields=fields,
+            fields=form.fields,
             language=language,
-            files=files or {},
+            files=form.files,
         )
-        return context, bool(cookie)
 
-    def _session(self, token: str) -> SignedIn | None:
-        session = self.resources.database.read(lambda tx: sessions.find(tx, token))
-        if session is None or session.suspended:
-            return None
-        if session.stale:
-            self.resources.database.write(
-                lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed"
-            )
-        return session
+    def _session(self, token: str, tx: Connection | None) -> SignedIn | None:
+        find = partial(sessions.find, token=token)
+        session = self.resources.database.read(find) if tx is None else find(tx)
+        return None if session is None or session.suspended else session
+
+    def _touch(self, session: SignedIn) -> None:
+        """Store that the session is in use."""
+        self.resources.database.write(
+            lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed"
+        )
 
     def _respond(self, context: PageContext, route: PageRoute) -> Response:
         if context.session is None and not route.public:
@@ -220,7 +242,7 @@ class Dashboard:
 
     async def _handle_stream(self, request: Request, route: PageRoute) -> Response:
         """Handle a form with files. The CSRF token must be its first part, so that nothing is stored without one."""
-        context, _ = await anyio.to_thread.run_sync(self._context, request, {})
+        context = await anyio.to_thread.run_sync(self._context, request)
         current_language.set(context.language)  # again, because the thread has variables of its own
         if context.session is None:
             return _ask_to_sign_in(context, can_keep=False)
@@ -235,6 +257,13 @@ class Dashboard:
             return await route.stream_handler(context, reader, **request.path_params)
         except Problem as problem:
             return _error_page(context, problem)
+
+
+def _is_small(request: Request) -> bool:
+    """Return whether a form is declared to be so small that strangers may send it, without files."""
+    length = request.headers.get("content-length", "")
+    is_known = length.isdecimal() and len(length) <= len(str(forms.MAX_PUBLIC_BYTES))
+    return is_known and int(length) <= forms.MAX_PUBLIC_BYTES and not is_multipart(request)
 
 
 def _require_admin(context: PageContext, route: PageRoute) -> None:

@@ -15,6 +15,7 @@ from waypost import credentials
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
+from waypost.clicks.ingest import read_barrier
 from waypost.dashboard import flash, forms, list_position, quick_create
 from waypost.dashboard.flash import NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
@@ -24,6 +25,7 @@ from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.quick_create import QuickOptions
 from waypost.dashboard.resume import SIGNED_IN_AGAIN
+from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
@@ -49,6 +51,10 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
+class SnapshotTooOld(Exception):
+    """Clicks were counted after the snapshot of the page was taken, or are not counted yet."""
+
+
 @dataclass(frozen=True)
 class PageContext(RequestContext):
     """A request for a page.
@@ -65,6 +71,10 @@ class PageContext(RequestContext):
     """Small files of a form by field, None for one that is too large; only for routes with `files`."""
     is_resumed: bool = False
     """For a form that was made before the user signed in: it is shown again, and nothing is saved."""
+    snapshot: Connection | None = None
+    """The transaction in which the page reads everything; None if each `read` has one of its own."""
+    is_ingested: bool = False
+    """True if the snapshot was taken after a wait for the ingester."""
 
     @property
     def user(self) -> SignedIn:
@@ -137,8 +147,29 @@ class PageContext(RequestContext):
         """Return `path` with the position in the list that the user came from (decision 87)."""
         return list_position.return_path(self.next, path) if self.next else path
 
+    def read(self, work: Callable[[Connection], T], *, autocommit: bool = False) -> T:
+        """Run `work` on the snapshot of the page, or in a transaction as `RequestContext` does."""
+        return super().read(work, autocommit=autocommit) if self.snapshot is None else work(self.snapshot)
+
+    def wait_for_ingest(self) -> None:
+        """Wait until all earlier clicks are counted.
+
+        Raises SnapshotTooOld if they are not counted in the snapshot: the dashboard then waits, and takes another one.
+        """
+        if self.snapshot is None:
+            super().wait_for_ingest()
+        elif not self.is_ingested and not read_barrier.is_passed(self.settings.journal_dir, self.snapshot):
+            raise SnapshotTooOld
+
+    @property
+    def is_in_maintenance(self) -> bool:
+        """True while nothing can be changed."""
+        mode = self.resources.maintenance
+        return mode.is_on() if self.snapshot is None else maintenance.since(self.snapshot) is not None
+
     def write(self, work: Callable[[Connection], T], *, in_maintenance: bool = False) -> T:
         """Run `work` in a write transaction, as `RequestContext` does. Raises INVALID for a resumed form."""
+        assert self.snapshot is None, "a page that is only read changes nothing"
         self.reject_resumed()
         return super().write(work, in_maintenance=in_maintenance)
 

@@ -23,6 +23,9 @@ class SubmittedForm:
     files: Mapping[str, bytes | None]
 
 
+NO_FORM = SubmittedForm({}, {})
+
+
 def is_multipart(request: Request) -> bool:
     """Return whether the request has a form with files."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")

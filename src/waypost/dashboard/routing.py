@@ -35,6 +35,9 @@ class PageRoute:
     `resumable`: a form without a session is kept until the user signed in. The handler then runs with
     `PageContext.is_resumed`, as it does for a form with the CSRF token of an earlier session. It must save nothing but
     through `PageContext.write`, and call `reject_resumed` before it sends a request or counts against a limit.
+    `snapshot`: a page of users reads everything in one transaction. Its handler must change nothing, because it can
+    run twice (`PageContext.wait_for_ingest`). False for a page that waits for other servers, reads rows in batches,
+    or is a download, which reads while it is sent.
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 
@@ -46,6 +49,12 @@ class PageRoute:
     stream_handler: StreamHandler | None = None
     files: bool = False
     resumable: bool = False
+    snapshot: bool = True
+
+    @property
+    def has_snapshot(self) -> bool:
+        """True for a page that reads everything in one transaction."""
+        return self.snapshot and self.method == "GET" and not self.public
 
 
 def pages_above_forms(routes: Sequence[PageRoute]) -> Iterator[PageRoute]:
@@ -73,9 +82,9 @@ class Router:
         self.routes: list[PageRoute] = []
         self._admin_only = admin_only
 
-    def get(self, path: str, *, public: bool = False) -> Callable[[Handler], Handler]:
+    def get(self, path: str, *, public: bool = False, snapshot: bool = True) -> Callable[[Handler], Handler]:
         """Register a page."""
-        return self._register("GET", path, public=public)
+        return self._register("GET", path, public=public, snapshot=snapshot)
 
     def post(
         self, path: str, *, public: bool = False, files: bool = False, resumable: bool = False
@@ -94,10 +103,26 @@ class Router:
         return register
 
     def _register(
-        self, method: Literal["GET", "POST"], path: str, *, public: bool, files: bool = False, resumable: bool = False
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        *,
+        public: bool,
+        files: bool = False,
+        resumable: bool = False,
+        snapshot: bool = True,
     ) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
-            route = PageRoute(method, path, handler, public, self._admin_only, files=files, resumable=resumable)
+            route = PageRoute(
+                method,
+                path,
+                handler,
+                public,
+                self._admin_only,
+                files=files,
+                resumable=resumable,
+                snapshot=snapshot,
+            )
             self.routes.append(route)
             return handler
 

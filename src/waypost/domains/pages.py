@@ -63,7 +63,7 @@ def add_domain(context: PageContext) -> Response:
     return _records_page(context, parsed, form, status=400)
 
 
-@pages.get("/dashboard/domains/check")
+@pages.get("/dashboard/domains/check", snapshot=False)
 def check_domain(context: PageContext) -> Response:
     """Show whether a domain points to this server; pages fetch this part every ten seconds until it does."""
     form = Form({"domain": context.query("domain", max_length=300).strip()})
@@ -73,7 +73,7 @@ def check_domain(context: PageContext) -> Response:
     return context.render("domains/check.html", domain=domain, result=_check(context, domain))
 
 
-@pages.get("/dashboard/domains/{id:int}")
+@pages.get("/dashboard/domains/{id:int}", snapshot=False)
 def edit_domain(context: PageContext, id: int) -> Response:
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return _edit_page(context, domain, Form(_values(domain)))

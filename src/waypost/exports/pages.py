@@ -26,7 +26,7 @@ def export_everything(context: PageContext) -> Response:
         return context.redirect(_ACCOUNT, message=problem.message, tone="bad")
 
 
-@pages.get("/dashboard/account/links/{service}")
+@pages.get("/dashboard/account/links/{service}", snapshot=False)
 def export_links(context: PageContext, service: str) -> Response:
     """Return all links as CSV with the columns of another service."""
     columns_of = next((known for known in link_csv.SERVICES if known == service), None)

@@ -96,7 +96,7 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
         raise
 
 
-@pages.get("/dashboard/import/rows.csv")
+@pages.get("/dashboard/import/rows.csv", snapshot=False)
 def export_rows(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.current(tx, context.account))
     headers = {"Content-Disposition": 'attachment; filename="import-plan.csv"'}
@@ -109,7 +109,7 @@ def apply_import(context: PageContext) -> Response:
     return _changed(context, lambda: runner.start_applying(context, lambda _: "The import has started."))
 
 
-@pages.get("/dashboard/import/undo")
+@pages.get("/dashboard/import/undo", snapshot=False)
 def confirm_undo(context: PageContext) -> Response:
     context.wait_for_ingest()
     preview = undo.preview(context.database, context.account)

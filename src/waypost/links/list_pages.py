@@ -44,7 +44,7 @@ def list_links(context: PageContext) -> Response:
     )
 
 
-@pages.get("/dashboard/links/export")
+@pages.get("/dashboard/links/export", snapshot=False)
 def export_links(context: PageContext) -> Response:
     """Return all links that match the list's query as CSV."""
     context.wait_for_ingest()

@@ -106,7 +106,7 @@ def list_submissions(context: PageContext, id: int) -> Response:
     return context.render("overlays/submissions.html", overlay=overlay, page=page, votes=list(votes.items()))
 
 
-@pages.get("/dashboard/overlays/{id:int}/answers/export")
+@pages.get("/dashboard/overlays/{id:int}/answers/export", snapshot=False)
 def export_submissions(context: PageContext, id: int) -> Response:
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{id}.csv"'}

@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
@@ -19,6 +19,7 @@ from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import URL_SAFE
+from waypost.visits.template_sources import TemplateLoader
 
 NO_STORE = {"Cache-Control": "private, no-store"}
 PAGE_HEADERS = {
@@ -237,7 +238,7 @@ def _environment(language: str) -> Environment:
     """The templates in one of LANGUAGES. Compiled on first use, once per process."""
     translations = i18n.translations(language)
     environment = Environment(
-        loader=PackageLoader("waypost.visits"),
+        loader=TemplateLoader("waypost.visits"),
         autoescape=True,
         extensions=["jinja2.ext.i18n"],
         trim_blocks=True,

@@ -40,6 +40,13 @@ def wait(folder: Path, database: Database) -> None:
             time.sleep(_POLL_SECONDS)
 
 
+def is_passed(folder: Path, tx: Connection) -> bool:
+    """Return whether all lines that are in this machine's journal now are counted in the transaction."""
+    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    positions = _positions(tx, sizes) if sizes else {}
+    return all(positions.get(name, 0) >= size for name, size in sizes.items())
+
+
 def uncounted_bytes(folder: Path, database: Database) -> int:
     """Return how many bytes of this machine's journal are not counted yet."""
     sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
