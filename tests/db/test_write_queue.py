@@ -107,7 +107,7 @@ def test_write_of_killed_process_delays_no_other(file: Path) -> None:
 
 
 def test_writes_succeed_while_another_process_keeps_its_turn_without_writing(file: Path) -> None:
-    with closing(_open(file)) as database, WriteQueue(file):
+    with closing(_open(file)) as database, closing(WriteQueue(file)) as queue, queue:
         for _ in range(_WRITES):
             database.write(lambda tx: tx.execute(text("UPDATE counters SET count = count + 1")))
         assert database.read(_count) == _WRITES
@@ -121,3 +121,11 @@ def test_writes_succeed_without_lock_files(file: Path, end: str) -> None:
     with closing(_open(file)) as database:
         database.write(lambda tx: tx.execute(text("UPDATE counters SET count = count + 1")))
         assert database.read(_count) == 1
+
+
+def test_mark_of_ended_process_holds_back_no_other(file: Path) -> None:
+    mark = file.with_name(f"{file.name}-queue")
+    mark.write_bytes(b"\1")  # as a process leaves it that is killed at the head of the queue
+    with closing(_open(file)) as database:
+        assert database.write(_count) == 0
+        assert mark.read_bytes() == b"\0"

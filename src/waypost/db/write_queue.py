@@ -6,10 +6,11 @@ before it. SQLite's own lock decides in any case: where these locks do not work,
 """
 
 import fcntl
+import mmap
 import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from waypost.ownership import inherit_owner
@@ -33,6 +34,50 @@ def _paths(database: Path) -> list[Path]:
     return [database.with_name(database.name + end) for end in _FILE_NAME_ENDS]
 
 
+class _ProcessTurns:
+    """The turns of processes. One that finds the turn taken waits at the head, and its mark holds back all others.
+
+    Without a mark, a turn costs one system call to take and one to give back.
+    """
+
+    def __init__(self, database: Path) -> None:
+        """Raises OSError without lock files."""
+        with ExitStack() as files:
+            head, turn = (files.enter_context(path.open("r+b", buffering=0)) for path in _paths(database))
+            head.truncate(1)
+            self._mark = files.enter_context(mmap.mmap(head.fileno(), 1))
+            self._head, self._turn = head.fileno(), turn.fileno()
+            self._files = files.pop_all()
+        self._is_stuck = False
+
+    def take(self) -> None:
+        """Wait for the turn; not after a wait without success. Without it, the writer waits for SQLite's lock."""
+        try:
+            if self._mark[0] or not _lock(self._turn):
+                self._wait()
+            else:
+                self._is_stuck = False
+        except OSError:  # of a file system without locks
+            self._is_stuck = True
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + (0 if self._is_stuck else MAX_SECONDS)
+        self._is_stuck = True
+        if _lock(self._head, deadline):
+            self._mark[0] = 1
+            self._is_stuck = not _lock(self._turn, deadline)
+            self._mark[0] = 0
+            _unlock(self._head)
+
+    def give_back(self) -> None:
+        """End the turn."""
+        _unlock(self._turn)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._files.close()
+
+
 class WriteQueue:
     """Context manager of one write: waits for the turn of this thread, then for that of this process.
 
@@ -41,57 +86,45 @@ class WriteQueue:
 
     def __init__(self, database: Path | None) -> None:
         """`database` is the file of the database; None for one in memory, which has no other processes."""
-        self._paths = _paths(database) if database else []
+        self._database = database
         self._head = threading.Lock()
         self.thread_turn = threading.Lock()
         """Held by the thread of this process that writes or waits for other processes."""
-        self._files: tuple[int, ...] = ()
-        self._is_stuck = False
+        self._processes: _ProcessTurns | None = None
 
     def __enter__(self) -> None:
         with self._head:
             self.thread_turn.acquire()
         try:
-            self._files = self._files or self._open()
-            if self._files:
-                self._wait_for_processes(*self._files)
+            if self._processes is None:
+                self._processes = self._open()
+            if self._processes is not None:
+                self._processes.take()
         except BaseException:
             self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        if self._files:
-            _unlock(self._files[1])
+        if self._processes is not None:
+            self._processes.give_back()
         self.thread_turn.release()
 
     def close(self) -> None:
         """Close the files. Call it with `thread_turn`, after the last write."""
-        for file in self._files:
-            os.close(file)
-        self._files = ()
+        if self._processes is not None:
+            self._processes.close()
+        self._processes = None
 
-    def _open(self) -> tuple[int, ...]:
-        """Open the lock files. Return none if there are none; the next write tries again."""
-        files: list[int] = []
+    def _open(self) -> _ProcessTurns | None:
+        """Open the lock files. Return None if there are none; the next write tries again."""
         try:
-            files.extend(os.open(path, os.O_RDWR) for path in self._paths)
-        except OSError:
-            for file in files:
-                os.close(file)
-            return ()
-        return tuple(files)
-
-    def _wait_for_processes(self, head: int, turn: int) -> None:
-        """Wait at the head of the queue for the turn; not after a wait without success."""
-        deadline = time.monotonic() + (0 if self._is_stuck else MAX_SECONDS)
-        self._is_stuck = True
-        if _lock(head, deadline):
-            self._is_stuck = not _lock(turn, deadline)
-            _unlock(head)
+            return _ProcessTurns(self._database) if self._database else None
+        except (OSError, ValueError):  # of `mmap`, where a file system has none
+            return None
 
 
-def _lock(file: int, deadline: float) -> bool:
-    """Wait for the lock of a file. Return False after the deadline, or if its file system has no locks."""
+def _lock(file: int, deadline: float = 0) -> bool:
+    """Lock a file; wait for it until the deadline. Return whether it is locked. Raises OSError without locks."""
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,12 +132,12 @@ def _lock(file: int, deadline: float) -> bool:
             if time.monotonic() > deadline:
                 return False
             time.sleep(_RETRY_SECONDS)
-        except OSError:
-            return False
         else:
             return True
 
 
 def _unlock(file: int) -> None:
-    with suppress(OSError):
+    try:  # not `suppress`, which takes longer
         fcntl.flock(file, fcntl.LOCK_UN)
+    except OSError:
+        return
