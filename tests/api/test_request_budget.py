@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +23,8 @@ from waypost.api import request_budget
 from waypost.api.request_budget import MAX_FETCHES
 from waypost.auth import api_keys
 from waypost.db.schema import accounts
+from waypost.http.fetch_slots import MAX_OF_ACCOUNT
+from waypost.pictures import sources
 from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
@@ -207,3 +210,31 @@ def test_request_ends_when_client_disconnects(ana: Person, internet: FakeInterne
         _call_and_disconnect(ana, [*map(_code, range(5)), _page(1)], is_requested=is_requested, is_gone=is_gone)
     assert len(internet.connections) == 1
     assert ana.get("/qr")["data"]["result"] == ana.get("/bios")["data"]["result"] == 0
+
+
+def test_slow_server_holds_few_threads_of_its_account(
+    ana: Person, ben: Person, internet: FakeInternet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_SECONDS", 120)
+    is_over, waiting = threading.Event(), threading.Semaphore(0)
+
+    def answer(_head: bytes) -> list[bytes]:
+        waiting.release()
+        is_over.wait(60)
+        return [empty(404)]
+
+    def create(person: Person, number: int) -> int:
+        return int(person.call("POST", "/qr/add", _code(number)["fields"]).status_code)
+
+    internet.add_host(_HOST, PUBLIC)
+    with server(answer) as internet.routes[PUBLIC], ThreadPoolExecutor(MAX_OF_ACCOUNT + 1) as threads:
+        try:
+            slow = [threads.submit(create, ana, number) for number in range(MAX_OF_ACCOUNT)]
+            assert all(waiting.acquire(timeout=30) for _ in slow)
+            assert create(ana, MAX_OF_ACCOUNT) == 429
+            other = threads.submit(create, ben, 0)
+            assert waiting.acquire(timeout=30)
+        finally:
+            is_over.set()
+        assert {future.result() for future in (*slow, other)} == {400}
+        assert create(ana, 0) == 400, "the slots are free again"

@@ -21,6 +21,7 @@ from waypost.db.change_log import Change
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.errors import Kind, Problem, account_deleted
+from waypost.http.fetch_slots import FetchSlots
 from waypost.http.rate_limit import RateLimiter
 from waypost.languages import SOURCE_LANGUAGE
 from waypost.mail import Mailer
@@ -50,6 +51,7 @@ class WorkerResources:
     mailer: Mailer
     rate_limiter: RateLimiter
     maintenance: MaintenanceMode
+    fetch_slots: FetchSlots = field(default_factory=FetchSlots)
 
 
 @dataclass(frozen=True)
@@ -175,9 +177,9 @@ class RequestContext:
         """Send a request to another server in the block, for the number of seconds that is the value.
 
         The first one of a request is part of it; each further one takes a request from the limit of the API key.
-        Raises INVALID on the field, and RATE_LIMITED.
+        Raises INVALID on the field, RATE_LIMITED and UNAVAILABLE.
         """
-        with self.budget.fetch(field, seconds) as left:
+        with self.resources.fetch_slots.hold(self.account), self.budget.fetch(field, seconds) as left:
             if self.budget.fetches > 1:
                 self.take_requests(1)
             yield left

@@ -40,15 +40,17 @@ def show_preview(context: PageContext) -> Response:
     same = (
         context.read(lambda tx: duplicates.find_by_destination(tx, context.account, url, without=link)) if url else None
     )
-    card, error = _read(url) if url else (Card(), "")
-    image = own_image or card.image
+    with context.resources.fetch_slots.hold(context.account):
+        card, error = _read(url) if url else (Card(), "")
+        image = own_image or card.image
+        image_data = social_card.image_data(image) if image else ""
     return context.render(
         "links/preview.html",
         form=form,
         url=url,
         card=card,
         error=error,
-        image=social_card.image_data(image) if image else "",
+        image=image_data,
         same=same,
         short_url=context.short_url,
     )
