@@ -59,8 +59,9 @@ def bucket(value: str) -> str:
 def endpoint(value: str) -> str:
     """Return the URL of an S3-compatible store, without a trailing slash. Raises ValueError."""
     parts = urlsplit(value)
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
-        raise ValueError("must be http:// or https:// and a host")
+    is_server = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
+    if value and (not is_server or parts.username is not None):
+        raise ValueError("must be http:// or https:// and a host, without a user name, query or fragment")
     return value.rstrip("/")
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from tests.support.cli import RunCommand
 from waypost.server.system_checks import unknown_variables
@@ -142,3 +143,10 @@ def test_invalid_value_in_secret_file_names_the_setting_and_not_the_value(
     completed = run("doctor")
     assert completed.err.startswith("W000 WAYPOST_SMTP_URL: must be smtp://")
     assert "hidden" not in completed.err
+
+
+@pytest.mark.parametrize("name", ["storage_endpoint", "traces_url"])
+@pytest.mark.parametrize("rest", ["user@s3.example", "user:word@s3.example", "s3.example/#part", "s3.example/?a=b"])
+def test_address_of_server_with_more_than_a_path_is_refused(name: str, rest: str) -> None:
+    with pytest.raises(ValidationError, match="without a user name, query or fragment"):
+        Settings.model_validate({name: f"https://{rest}"})

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from waypost.imports.record import Record
 from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
+from waypost.imports.sources.repeated import RecentNames
 
 _PAGE = 100
 
@@ -24,15 +25,14 @@ class ChhotoSource:
     def __iter__(self) -> Iterator[Record]:
         """Yield the links. Raises INVALID on `url` or `token`."""
         line, last = 0, ""
-        seen: set[str] = set()
+        names = RecentNames()
         while True:
             parameters = {"page_size": _PAGE, **({"page_after": last} if last else {})}
             answer = Fields({"links": self._reader.get("/api/all", parameters)})
             # Servers before version 7 have no pages: they send all links each time.
-            page = [link for link in answer.items("links") if link.text("shortlink") not in seen]
+            page = [link for link in answer.items("links") if names.add(link.text("shortlink"))]
             for link in page:
                 line += 1
-                seen.add(link.text("shortlink"))
                 record = Record(line, url=link.text("longlink"), alias=link.text("shortlink"), host=self._own_host)
                 record.description, record.clicks = link.text("notes"), link.number("hits")
                 record.expiry = link.second("expiry_time")

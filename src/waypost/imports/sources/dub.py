@@ -9,6 +9,7 @@ from waypost.imports.sources.http_reader import HttpReader
 
 _API = "https://api.dub.co"
 _PAGE, _FOLDERS_PAGE = 100, 50
+_MAX_FOLDER_PAGES = 100
 _ROOT = "_root"
 _COLORS = {
     "red": "#dc2626", "yellow": "#ca8a04", "green": "#16a34a", "blue": "#2563eb", "purple": "#9333ea",
@@ -44,13 +45,13 @@ class DubSource:
     def _folders(self) -> dict[str, str]:
         """Return the names of folders by id. Workspaces without folders have none, and those of old plans no list."""
         names: dict[str, str] = {}
-        page = 1
-        while True:
+        for page in range(1, _MAX_FOLDER_PAGES + 1):
             answer = self._reader.get("/folders", {"page": page, "pageSize": _FOLDERS_PAGE}, optional=True)
             folders = {item.text("id"): item.text("name") for item in Fields({"folders": answer}).items("folders")}
             if not folders.keys() - names.keys():
-                return names
-            names, page = names | folders, page + 1
+                break
+            names |= folders
+        return names
 
 
 def _record(line: int, link: Fields) -> Record:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from waypost.imports.record import Clicks, Record
 from waypost.imports.sources.fields import Fields, address, visit
 from waypost.imports.sources.http_reader import HttpReader
+from waypost.imports.sources.repeated import RecentNames
 
 _PAGE = 500
 
@@ -35,14 +36,13 @@ class YourlsSource:
 
     def _core_links(self) -> Iterator[Fields]:
         """Yield all links. Pages are sorted by the second of creation alone, so they can repeat some."""
-        seen: set[str] = set()
+        names = RecentNames()
         start, total = 0, 1
         while start < total:
             answer = self._call("stats", filter="last", limit=_PAGE, start=start)
             total = answer.fields("stats").number("total_links")
             for link in answer.fields("links").objects():
-                if link.text("shorturl") not in seen:
-                    seen.add(link.text("shorturl"))
+                if names.add(link.text("shorturl")):
                     yield link
             start += _PAGE
 
