@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import time_machine
+
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
@@ -159,12 +161,19 @@ def test_bots_previews_and_prefetches_take_no_download(ana: Person, service: Asg
 def test_range_requests_return_requested_bytes(ana: Person, service: AsgiClient) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     size = len(CONTENT)
-    for byte_range, start, end in (("bytes=0-", 0, size), ("bytes=5-9", 5, 10), ("bytes=-7", size - 7, size)):
+    whole = (
+        "bytes=0-",
+        f"bytes=0-{size - 1}",
+        f"bytes=0-{size}",
+        f"bytes=-{size}",
+        "bytes=0-0,0-",
+        "bytes=0-" + "9" * 30,
+    )
+    cases = [("bytes=5-9", 5, 10), ("bytes=-7", size - 7, size), *((byte_range, 0, size) for byte_range in whole)]
+    for byte_range, start, end in cases:
         response = download(service, Range=byte_range)
-        assert response.content == CONTENT[start:end]
-        assert response.status_code == (200 if (start, end) == (0, size) else 206)
-        if response.status_code == 206:
-            assert response.headers["content-range"] == f"bytes {start}-{end - 1}/{size}"
+        assert (response.status_code, response.content) == (206, CONTENT[start:end]), byte_range
+        assert response.headers["content-range"] == f"bytes {start}-{end - 1}/{size}"
     multipart = download(service, Range="bytes=0-9, 100-199, -5")
     assert multipart.status_code == 206
     head = Message()
@@ -178,10 +187,8 @@ def test_range_requests_return_requested_bytes(ana: Person, service: AsgiClient)
     ]
     assert len(multipart.content) == int(multipart.headers["content-length"])
     for invalid in ("bytes=9-5", "lines=1-2", "x", "bytes=" + ",".join(["0-1"] * 100)):
-        assert (download(service, Range=invalid).status_code, download(service, Range=invalid).content) == (
-            200,
-            CONTENT,
-        )
+        response = download(service, Range=invalid)
+        assert (response.status_code, response.content, "content-range" in response.headers) == (200, CONTENT, False)
     beyond = download(service, Range=f"bytes={size}-")
     assert (beyond.status_code, beyond.headers["content-range"], beyond.content) == (416, f"bytes */{size}", b"")
 
@@ -199,6 +206,46 @@ def test_if_none_match_returns_304_without_download(ana: Person, service: AsgiCl
     assert download(service, **{**same, "If-Range": first.headers["last-modified"]}).status_code == 206
     other = download(service, **{**same, "If-Range": '"another version"'})
     assert (other.status_code, other.content, downloads_left(ana, file)) == (200, CONTENT, 1)
+
+
+def test_preconditions_take_no_download(ana: Person, service: AsgiClient) -> None:
+    with time_machine.travel("2027-03-01 12:00:00Z", tick=False):
+        file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
+        first = download(service)
+        tag, date, earlier = first.headers["etag"], first.headers["last-modified"], "Sun, 28 Feb 2027 12:00:00 GMT"
+        cases: tuple[tuple[dict[str, str], int], ...] = (
+            ({"If-Modified-Since": date}, 304),
+            ({"If-Modified-Since": "Monday, 01-Mar-27 12:00:00 GMT"}, 304),
+            ({"If-Modified-Since": "Mon Mar  1 12:00:00 2027", "Range": "bytes=0-"}, 304),
+            ({"If-Match": '"other"'}, 412),
+            ({"If-Match": f"W/{tag}"}, 412),
+            ({"If-Match": f"W/{tag}", "Range": "bytes=5-"}, 412),
+            ({"If-Unmodified-Since": earlier}, 412),
+            ({"If-Match": tag, "If-None-Match": tag, "If-Unmodified-Since": earlier}, 304),
+            ({"If-None-Match": f'"a,b" , W/{tag}', "If-Modified-Since": earlier}, 304),
+        )
+        for headers, status in cases:
+            for method in ("GET", "HEAD"):
+                response = visit(service, "mine", method, agent=CURL, headers=headers)
+                assert (response.status_code, response.content) == (status, b""), (method, headers)
+                assert (response.headers["etag"], response.headers["last-modified"]) == (tag, date)
+        assert downloads_left(ana, file) == 1
+        assert click_totals(ana, f"/file/{file}") == {"clicks": 1, "uniqueClicks": 1}
+        assert download(service, **{"If-Match": f'"other", {tag}', "If-None-Match": '"other"'}).content == CONTENT
+        assert download(service, **{"If-Modified-Since": date}).status_code == 410  # as without a precondition
+
+
+def test_preview_honors_preconditions_and_ranges(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.png", PNG, custom="mine")
+    first = open_page(service, "mine?preview=1")
+    for name, value, status in (
+        ("If-None-Match", first.headers["etag"], 304),
+        ("If-Modified-Since", first.headers["last-modified"], 304),
+        ("If-Match", '"other"', 412),
+        ("Range", "bytes=0-", 206),
+        ("Range", "bytes=9999-", 416),
+    ):
+        assert open_page(service, "mine?preview=1", **{name: value}).status_code == status
 
 
 def test_preview_of_file_takes_no_download(ana: Person, service: AsgiClient) -> None:

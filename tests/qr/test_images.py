@@ -57,6 +57,8 @@ def test_matching_etag_returns_304(ana: Person) -> None:
     for message in (tag, f"W/{tag}", f'"x", {tag}', "*"):
         again = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": message})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    for header, status in (('"other"', 412), (f"W/{tag}", 412), (tag, 200), ("*", 200)):
+        assert ana.client.get(f"/qr/{alias}", headers={"If-Match": header}).status_code == status
     ana.update("qr", code, data="https://example.com/else", foreground="#400000")
     changed = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": tag})
     assert changed.status_code == 200

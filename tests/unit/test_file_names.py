@@ -168,11 +168,16 @@ RANGES: tuple[tuple[str, Any], ...] = (
     ("bytes=5-1", None),
     ("bytes=1-2;3-4", None),
     ("bytes=٣-٤", None),
-    ("bytes=" + "9" * 30 + "-", None),
+    ("bytes=" + "9" * 30 + "-", Unsatisfiable),
+    ("bytes=0-" + "9" * 5000, _ranges(0, 1000)),
+    ("bytes=-" + "9" * 30, _ranges(0, 1000)),
+    ("bytes=" + "0" * 30 + "5-6", _ranges(5, 7)),
     ("lines=1-2", None),
     ("nonsense", None),
     ("", None),
-    ("bytes=0-100,50-150", None),
+    ("bytes=0-100,50-150", _ranges(0, 151)),
+    ("bytes=0-0,0-", _ranges(0, 1000)),
+    ("bytes=8-9,0-5,2-3", _ranges(0, 6, 8, 10)),
     ("bytes=" + ",".join(f"{n}-{n}" for n in range(0, 34, 2)), None),
 )
 

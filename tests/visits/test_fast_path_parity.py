@@ -135,6 +135,8 @@ VALUES: dict[bytes, list[bytes]] = {
     b"Cookie": [b"a=b; c=d", b"z" * 4000, b"wp_visitor=forged"],
     b"Range": [b"bytes=0-2", b"bytes=0-", b"", b"pages=1"],  # others resume a download, so they depend on the past
     b"If-None-Match": [b"*", b'"other"'],
+    b"If-Match": [b"*", b'"other"'],
+    b"If-Modified-Since": [b"Fri, 01 Jan 2999 00:00:00 GMT", b"Sat, 01 Jan 2000 00:00:00 GMT", b"yesterday"],
     b"X-Odd": [b"", b"  spaced  ", b"a,b", b"\xff"],
     b"Sec-Purpose": [b"prefetch", b"", b"prefetch;prerender"],
     b"Purpose": [b"prefetch", b"preview"],

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.utils import formatdate
 
 import structlog
 from starlette.requests import Request
@@ -15,8 +14,9 @@ from waypost.files.download_grants import DownloadGrant
 from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
-from waypost.http import etag, file_names
+from waypost.http import file_names
 from waypost.http.client_ip import UNKNOWN
+from waypost.http.conditional import Validators
 from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.storage.store import Blob, ObjectNotFound
@@ -28,6 +28,9 @@ from waypost.visits.services import Services
 
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60
+_UNSATISFIABLE = 416
+Ranges = Sequence[ByteRange] | None
+"""The byte ranges of a request; None for the whole file."""
 SAFE_HEADERS = {
     **NO_STORE,
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
@@ -49,17 +52,14 @@ class Visitor:
 async def serve(
     request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> Response | None:
-    """Return the requested bytes, or the status 304 or 416; None if no download is left."""
-    headers = content_headers(file)
-    if etag.matches(request.headers.get("if-none-match", ""), headers["ETag"]):
-        return Response(status_code=304, headers={name: headers[name] for name in ("ETag", *NO_STORE)})
+    """Return the requested bytes, or the status 304, 412 or 416; None if no download is left."""
+    parts = _negotiate(request, file)
+    if isinstance(parts, Response):
+        # Preconditions do not apply to an error (RFC 9110, section 13.2.1). A complete file can be asked for its rest.
+        has_ended = parts.status_code != _UNSATISFIABLE and await _left(services, file) == 0
+        return None if has_ended else parts
     if visit.is_head:
-        return await _head_response(services, visit, file, headers)
-    try:
-        parts = _requested_ranges(request, file, headers)
-    except Unsatisfiable:
-        content_range = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
-        return Response(status_code=416, headers={**headers, **content_range})
+        return await _head_response(services, visit, file)
     blob = await _open(services, file)  # before the grant: an unavailable storage must not cost a download
     if blob is None:
         return None
@@ -77,8 +77,11 @@ async def serve(
     return response
 
 
-async def serve_preview(services: Services, file: FileView) -> Response | None:
+async def serve_preview(request: Request, services: Services, file: FileView) -> Response | None:
     """Return the image for the file's page. Counts no download, so only for files without a download limit."""
+    parts = _negotiate(request, file)
+    if isinstance(parts, Response):
+        return parts
     blob = await _open(services, file)
     if blob is None:
         return None
@@ -90,7 +93,7 @@ async def serve_preview(services: Services, file: FileView) -> Response | None:
         return
 
     budget = ByteBudget(file.size, more=allow, unsent=ignore)
-    return _range_response(services, file, blob, [ByteRange(0, file.size)], budget)
+    return _range_response(services, file, blob, parts, budget)
 
 
 def set_visitor_cookie(response: Response, visitor: Visitor, file: FileView, settings: Settings) -> None:
@@ -121,22 +124,25 @@ async def _open(services: Services, file: FileView) -> Blob | None:
         return None
 
 
-async def _head_response(
-    services: Services, visit: VisitRequest, file: FileView, headers: dict[str, str]
-) -> Response | None:
-    if await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id)) == 0:
+async def _left(services: Services, file: FileView) -> int | None:
+    """Return how many downloads are left; None without a limit."""
+    return await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+
+
+async def _head_response(services: Services, visit: VisitRequest, file: FileView) -> Response | None:
+    if await _left(services, file) == 0:
         return None
     _log_visit(services, visit, file, b"")
-    return Response(headers={**headers, "Content-Length": str(file.size)})
+    return Response(headers={**content_headers(file), "Content-Length": str(file.size)})
 
 
 async def _grant(
-    services: Services, visit: VisitRequest, file: FileView, visitor: Visitor, parts: Sequence[ByteRange]
+    services: Services, visit: VisitRequest, file: FileView, visitor: Visitor, parts: Ranges
 ) -> DownloadGrant | None:
     """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
     now = clock.now()
     served = _first_step(services, file, parts)
-    if all(part.start for part in parts):
+    if parts is not None and all(part.start for part in parts):
         resumed = await services.write(
             lambda tx: download_grants.resume(
                 tx, file.account, file.id, visitor.hashed, served=served, max_bytes=2 * file.size, now=now
@@ -154,7 +160,7 @@ async def _grant(
 
 
 async def _blob_response(
-    services: Services, file: FileView, blob: Blob, parts: Sequence[ByteRange], grant: DownloadGrant
+    services: Services, file: FileView, blob: Blob, parts: Ranges, grant: DownloadGrant
 ) -> Response:
     if services.settings.storage_presigned == "on":
         url = await services.store.signed(file.object, seconds=_PRESIGNED_SECONDS)
@@ -177,16 +183,14 @@ async def _blob_response(
     return _range_response(services, file, blob, parts, budget)
 
 
-def _range_response(
-    services: Services, file: FileView, blob: Blob, parts: Sequence[ByteRange], budget: ByteBudget
-) -> RangeResponse:
+def _range_response(services: Services, file: FileView, blob: Blob, parts: Ranges, budget: ByteBudget) -> RangeResponse:
     timeout = services.settings.transfer_seconds
     return RangeResponse(blob, file.size, parts, budget=budget, headers=content_headers(file), idle_timeout=timeout)
 
 
-def _first_step(services: Services, file: FileView, parts: Sequence[ByteRange]) -> int:
+def _first_step(services: Services, file: FileView, parts: Ranges) -> int:
     """Return the bytes that a grant counts as served at first: all of them for a presigned URL."""
-    total = sum(part.size for part in parts)
+    total = file.size if parts is None else sum(part.size for part in parts)
     return total if services.settings.storage_presigned == "on" else min(total, budget_step(file.size))
 
 
@@ -210,16 +214,23 @@ def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     return Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))
 
 
-def _requested_ranges(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:
-    """Return the byte ranges of a request. Raises Unsatisfiable."""
-    whole = [ByteRange(0, file.size)]
-    range_header = request.headers.get("range")
-    if range_header is None:
-        return whole
-    condition = request.headers.get("if-range")
-    if condition is not None and condition.strip() not in (headers["ETag"], headers["Last-Modified"]):
-        return whole
-    return ranges.parse_range(range_header, file.size) or whole
+def _negotiate(request: Request, file: FileView) -> Ranges | Response:
+    """Return the byte ranges of a request, or the status 304, 412 or 416."""
+    validators = _validators(file)
+    if status := validators.status(request.method, request.headers):
+        return Response(status_code=status, headers={**NO_STORE, **validators.headers})
+    range_header = request.headers.get("range") if request.method == "GET" else None
+    if range_header is None or not validators.allows_range(request.headers):
+        return None
+    try:
+        return ranges.parse_range(range_header, file.size)
+    except Unsatisfiable:
+        content_range = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
+        return Response(status_code=_UNSATISFIABLE, headers={**content_headers(file), **content_range})
+
+
+def _validators(file: FileView) -> Validators:
+    return Validators(f'"{file.sha256.hex()[:40]}"', file.created)
 
 
 def content_headers(file: FileView) -> dict[str, str]:
@@ -229,6 +240,5 @@ def content_headers(file: FileView) -> dict[str, str]:
         "Accept-Ranges": "bytes",
         "Content-Disposition": file_names.disposition(file.filename),
         "Content-Type": file.mime,
-        "ETag": f'"{file.sha256.hex()[:40]}"',
-        "Last-Modified": formatdate(file.created, usegmt=True),
+        **_validators(file).headers,
     }

@@ -67,7 +67,7 @@ async def _visit_unlocked(
 ) -> Response:
     query = request.query_params
     if query.get("preview") == "1" and _has_preview(file):
-        response = await file_server.serve_preview(services, file)
+        response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
     is_page = wants_html(request) and query.get("download") != "1"
     if is_page or not (visit.is_click or visit.is_head):

@@ -33,34 +33,37 @@ class ByteBudget:
 
 
 class RangeResponse(Response):
-    """Ranges of an open object, which is closed at the end. `idle_timeout`: seconds without progress."""
+    """Ranges of an open object, or None for all of it; it is closed at the end.
+
+    `idle_timeout`: seconds without progress.
+    """
 
     def __init__(
         self,
         blob: Blob,
         size: int,
-        ranges: Sequence[ByteRange],
+        ranges: Sequence[ByteRange] | None,
         *,
         budget: ByteBudget,
         headers: dict[str, str],
         idle_timeout: int,
     ) -> None:
-        is_whole = len(ranges) == 1 and ranges[0] == ByteRange(0, size)
-        super().__init__(status_code=200 if is_whole else 206, headers=headers)
+        super().__init__(status_code=200 if ranges is None else 206, headers=headers)
+        parts = [ByteRange(0, size)] if ranges is None else ranges
         self._blob = blob
-        self._ranges = ranges
+        self._ranges = parts
         self._step = budget_step(size)
         self._budget = budget
         self._left = budget.granted
         self._idle_timeout = idle_timeout
-        self._part_headers = [b""] * len(ranges)
+        self._part_headers = [b""] * len(parts)
         self._trailer = b""
-        if len(ranges) > 1:
+        if len(parts) > 1:
             self._set_multipart(size, headers["Content-Type"])
-        elif not is_whole:
-            self.headers["Content-Range"] = f"bytes {ranges[0].start}-{ranges[0].end - 1}/{size}"
+        elif ranges is not None:
+            self.headers["Content-Range"] = f"bytes {parts[0].start}-{parts[0].end - 1}/{size}"
         overhead = sum(map(len, self._part_headers)) + len(self._trailer)
-        self.headers["Content-Length"] = str(sum(part.size for part in ranges) + overhead)
+        self.headers["Content-Length"] = str(sum(part.size for part in parts) + overhead)
 
     def _set_multipart(self, size: int, content_type: str) -> None:
         """Several ranges are sent as a multipart document (RFC 9110, section 14.6)."""

@@ -1,12 +1,12 @@
 """Parse the Range header (RFC 9110, section 14). Pure functions."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _MAX_RANGES = 16
-_RANGE = re.compile(r"(\d{0,18})-(\d{0,18})\Z", re.ASCII)
+_MAX_DIGITS = 18
+_RANGE = re.compile(r"(\d*)-(\d*)\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Unsatisfiable(Exception):
 def parse_range(header: str, size: int) -> Sequence[ByteRange] | None:
     """Return the ranges of a Range header in its order; None for the whole file, also if the header is invalid.
 
-    Raises Unsatisfiable. More than 16 ranges, or overlapping ones, count as invalid: they can be used for attacks.
+    Overlapping ranges are merged. More than 16 count as invalid: they can be used for attacks. Raises Unsatisfiable.
     """
     unit, _, value = header.partition("=")
     if unit.strip().lower() != "bytes":
@@ -37,21 +37,38 @@ def parse_range(header: str, size: int) -> Sequence[ByteRange] | None:
     specs = [spec.strip() for spec in value.split(",")]
     for spec in filter(None, specs):
         match = _RANGE.match(spec)
-        if match is None or spec == "-" or (match[1] and match[2] and int(match[2]) < int(match[1])):
+        if match is None or spec == "-":
             return None
-        if not match[1]:
-            start, end = max(0, size - int(match[2])), size if int(match[2]) else 0
+        first, last = _number(match[1]), _number(match[2])
+        if first is None:
+            start, end = max(0, size - (last or 0)), size
+        elif last is not None and last < first:
+            return None
         else:
-            start, end = int(match[1]), min(size, int(match[2]) + 1) if match[2] else size
+            start, end = first, size if last is None else min(size, last + 1)
         if start < end:
             parsed.append(ByteRange(start, end))
     if not parsed:
         if any(specs):
             raise Unsatisfiable
         return None
-    return parsed if len(parsed) <= _MAX_RANGES and not _overlap(parsed) else None
+    return _merged(parsed) if len(parsed) <= _MAX_RANGES else None
 
 
-def _overlap(ranges: Sequence[ByteRange]) -> bool:
+def _number(digits: str) -> int | None:
+    """Return the number, or one that is larger than every file for very many digits; None for no digits."""
+    significant = digits.lstrip("0")
+    return (int(significant or "0") if len(significant) <= _MAX_DIGITS else 10**_MAX_DIGITS) if digits else None
+
+
+def _merged(ranges: Sequence[ByteRange]) -> Sequence[ByteRange]:
+    """Return the ranges in their order. If some overlap, return them merged and sorted (RFC 9110, section 15.3.7.2)."""
     in_order = sorted(ranges, key=lambda byte_range: byte_range.start)
-    return any(following.start < previous.end for previous, following in itertools.pairwise(in_order))
+    merged = in_order[:1]
+    for following in in_order[1:]:
+        last = merged[-1]
+        if following.start < last.end:
+            merged[-1] = ByteRange(last.start, max(last.end, following.end))
+        else:
+            merged.append(following)
+    return ranges if len(merged) == len(ranges) else merged

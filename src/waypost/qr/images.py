@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.http import etag, file_names
+from waypost.http import file_names
 from waypost.http.client_ip import client_ip, network_of
+from waypost.http.conditional import Validators
 from waypost.qr import ops
 from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
@@ -84,10 +85,9 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
         return json_error(message, code="invalid", status=400, field=field)
     cache = services.cache
     target = _request_target(request)
-    if_none_match = request.headers.get("if-none-match", "")
     hot = cache.bodies.get(host.encode() + target)
-    if hot is not None and etag.matches(if_none_match, hot.etag):
-        return Response(status_code=304, headers={"ETag": hot.etag, "Cache-Control": _REVALIDATE})
+    if hot is not None and (status := Validators(hot.etag).status(request.method, request.headers)):
+        return Response(status_code=status, headers={"ETag": hot.etag, "Cache-Control": _REVALIDATE})
     version = cache.version
     record = await services.visits.resolve(host, image.alias)
     qr = record if isinstance(record, QrView) else None
@@ -99,9 +99,9 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     response = _image_response(content, image, qr)
     if request.method == "GET" and image.is_plain and image.version in ("", str(qr.version if qr else "")):
         _cache_image(services, image, target, response, version)
-    if etag.matches(if_none_match, response.headers["etag"]):
+    if status := Validators(response.headers["etag"]).status(request.method, request.headers):
         headers = {name: response.headers[name] for name in ("etag", "cache-control")}
-        return Response(status_code=304, headers=headers)
+        return Response(status_code=status, headers=headers)
     return response
 
 

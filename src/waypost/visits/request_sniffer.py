@@ -31,7 +31,8 @@ _HEADERS = {
     b"cookie": COOKIE,
     b"x-forwarded-for": FORWARDED,
     b"connection": CONNECTION,
-    **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNSUPPORTED),
+    **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade"), _UNSUPPORTED),
+    **dict.fromkeys((b"if-match", b"if-none-match", b"if-modified-since", b"if-unmodified-since"), _UNSUPPORTED),
     **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNSUPPORTED),
 }
 _NOT_SENT, _URL_NAME = b"", b":"  # no header has these names
