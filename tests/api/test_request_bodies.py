@@ -116,7 +116,13 @@ def test_invalid_json_object_is_rejected(ana: Person) -> None:
 )
 def test_compressed_body_is_rejected(coding: str, body: bytes, ana: Person) -> None:
     response = _post(ana, body, **{"Content-Encoding": coding, "Content-Type": "application/json"})
-    assert (response.status_code, response.json()["code"]) == (400, "invalid_json")
+    assert (response.status_code, response.json()["field"]) == (400, "Content-Encoding")
+    assert _names(ana) == []
+
+
+def test_part_of_body_is_rejected(ana: Person) -> None:
+    response = _post(ana, b'{"name": "A"}', **{"Content-Range": "bytes 0-12/40", "Content-Type": "application/json"})
+    assert (response.status_code, response.json()["field"]) == (400, "Content-Range")
     assert _names(ana) == []
 
 

@@ -153,6 +153,13 @@ def test_malformed_upload_form_returns_400(ana: Person, dashboard: Browser, cont
     assert _names(ana) == []
 
 
+def test_part_or_compressed_form_is_rejected(ana: Person, dashboard: Browser) -> None:
+    for header, value in (("Content-Range", "bytes 0-9/20"), ("Content-Encoding", "gzip")):
+        response = _upload(dashboard, ("a.txt", b"content"), headers={header: value})
+        assert (response.status_code, header in response.text) == (400, True)
+    assert _names(ana) == []
+
+
 def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, dashboard: Browser) -> None:
     token = hidden_field(dashboard.get(_NEW), "token")
     head = (

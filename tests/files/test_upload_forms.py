@@ -11,6 +11,9 @@ from tests.conftest import BASE, Person
 from tests.support.files import CONTENT, objects
 from waypost.db.schema import plans
 
+_FILE_PART = "Content-Disposition: form-data; name=file"
+_WORD = "=?utf-8?B?Z3LDtsOfZS50eHQ=?="  # größe.txt, as programs on .NET write it
+
 
 def _form(*parts: tuple[str, bytes], end: bytes = b"--x--\r\n") -> bytes:
     """The body of a form: (headers of a part, its content)."""
@@ -54,7 +57,18 @@ def test_form_without_name_in_path_is_stored_under_name_of_part(ana: Person) -> 
     for head, name in (
         (_disposition("file", "größe 1.txt"), "größe 1.txt"),
         (_disposition("anything", "a;b.txt"), "a;b.txt"),
-        ("Content-Disposition: form-data; name=file; filename*=utf-8''na%C3%AFve.txt", "naïve.txt"),
+        (f"{_FILE_PART}; filename*=utf-8''na%C3%AFve.txt", "naïve.txt"),
+        (f"{_FILE_PART}; filename=\"{_WORD}\"; filename*=utf-8''gr%C3%B6%C3%9Fe.txt", "größe.txt"),
+        (f"{_FILE_PART}; filename*=utf-8''gr%C3%B6%C3%9Fe.txt; filename=\"plain.txt\"", "größe.txt"),
+        (f"{_FILE_PART}; FILENAME*=iso-8859-1'de'%FCber.txt; filename=plain.txt", "über.txt"),
+        (f"{_FILE_PART}; filename*=utf-8''%FF.txt; filename=plain.txt", "plain.txt"),
+        (f"{_FILE_PART}; filename*=unknown''%FF.txt; filename=plain.txt", "plain.txt"),
+        (f'{_FILE_PART}; filename="a;filename*=b.txt"', "a;filename*=b.txt"),
+        (_disposition("file", _WORD), "größe.txt"),
+        (_disposition("file", "=?ISO-8859-1?q?gr=F6_1.txt?="), "grö 1.txt"),
+        (_disposition("file", f"copy of {_WORD}"), f"copy of {_WORD}"),
+        (_disposition("file", "=?unknown?b?eA==?="), "=?unknown?b?eA==?="),
+        (_disposition("file", "\u200eWhatsApp \u200fChat.zip"), "WhatsApp Chat.zip"),
         (_disposition("file", "C:\\folder\\b.txt"), "b.txt"),
     ):
         created = _send(ana, _form((head, b"content")), "/files/upload")
@@ -147,7 +161,43 @@ def test_compressed_upload_is_rejected(method: str, coding: str, ana: Person, tm
     assert _is_empty(ana, tmp_path)
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_part_of_upload_is_rejected(method: str, ana: Person, tmp_path: Path) -> None:
+    for value in ("bytes 2000-2999/5000", "bytes 0-4999/5000", "bytes 2000-2999/*", "nonsense", ""):
+        for content in (CONTENT, b""):  # before the body is read
+            response = ana.call(method, "/files/upload/a.txt", content=content, headers={"Content-Range": value})
+            assert (response.status_code, response.json()["field"]) == (400, "Content-Range"), value
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Range": "bytes 0-9/20"}
+    response = ana.call(method, "/files/upload/a.txt", content=_form((FILE[0], CONTENT)), headers=headers)
+    assert (response.status_code, response.json()["field"]) == (400, "Content-Range")
+    assert _is_empty(ana, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "value"), [("Content-Range", "bytes 0-9/20"), ("content-encoding", "gzip"), ("Content-Encoding", "br")]
+)
+def test_part_or_compressed_file_in_form_is_rejected(header: str, value: str, ana: Person, tmp_path: Path) -> None:
+    response = _send(ana, _form((f"{FILE[0]}\r\n{header}: {value}", CONTENT)))
+    assert (response.status_code, response.json()["field"]) == (400, header.title())
+    assert _is_empty(ana, tmp_path)
+
+
 def test_upload_with_identity_encoding_is_stored(ana: Person, service: Any) -> None:
     headers = {"Content-Encoding": "identity"}
     assert ana.call("POST", "/files/upload/a.txt?custom=mine", content=CONTENT, headers=headers).status_code == 200
     assert service.get("/mine").content == CONTENT
+
+
+def test_display_name_follows_rules_of_file_name(ana: Person) -> None:
+    created = ana.call("POST", "/files/upload/a.txt?name=%E2%80%8EHello%E2%80%8F", content=CONTENT).json()
+    assert ana.details("file", created["id"])["name"] == "Hello"
+    ana.update("file", created["id"], name="\u200eHi")
+    assert ana.details("file", created["id"])["name"] == "Hi"
+    for wrong, message in (("\u202eexe.fdp", "name must not contain U+202E"), ("\u200e", "name must not be empty")):
+        for method, path in (("POST", "/files/upload/a.txt"), ("PUT", f"/file/{created['id']}/update")):
+            sent: Any = (
+                {"params": {"name": wrong}, "content": CONTENT} if method == "POST" else {"json": {"name": wrong}}
+            )
+            response = ana.call(method, path, **sent)
+            assert (response.status_code, response.json()["field"]) == (400, "name"), (method, wrong)
+            assert message in response.json()["message"]

@@ -44,6 +44,13 @@ def test_protected_link_asks_for_password_without_revealing_destination(
     assert click_totals(ana, f"/url/{link}") == {}
 
 
+def test_part_or_compressed_form_is_rejected(service: AsgiClient, link: int) -> None:
+    assert link
+    for header, value in (("Content-Range", "bytes 0-9/20"), ("Content-Encoding", "gzip")):
+        response = visit(service, "locked", "POST", data={"password": WORD}, headers={header: value})
+        assert (response.status_code, response.json()["field"]) == (400, header)
+
+
 def test_correct_password_redirects_and_counts_one_click(ana: Person, service: AsgiClient, link: int) -> None:
     assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401
     response = _guess(service, WORD, "locked?a=b")

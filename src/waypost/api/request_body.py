@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from waypost.api.lenient_input import FORM_TYPE, blank_fields, parse_form, read_fields
 from waypost.errors import Kind, Problem, invalid
+from waypost.http.body_headers import refuse_partial_or_encoded
 
 B = TypeVar("B", bound="Body")
 MAX_BYTES = 8 * 1024 * 1024
@@ -64,7 +65,8 @@ def _without(model: type[B], names: frozenset[str]) -> type[B]:
 
 
 async def read(request: Request, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Read the body. Raises TOO_LARGE as soon as it exceeds `max_bytes`."""
+    """Read the body. Raises INVALID on a header, TOO_LARGE as soon as it exceeds `max_bytes`."""
+    refuse_partial_or_encoded(request.headers.items())
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         raise _too_large("body", max_bytes)

@@ -32,6 +32,7 @@ from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.errors import Kind, Problem
 from waypost.http import csrf
+from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
@@ -98,6 +99,8 @@ class Dashboard:
             start, request_id = time.perf_counter(), uuid.uuid4().hex
             body = BodyTracker(request)
             try:
+                if request.method == "POST":
+                    refuse_partial_or_encoded(request.headers.items())
                 if route.stream_handler is not None:
                     response = await self._handle_stream(Request(request.scope, body), route)
                 else:

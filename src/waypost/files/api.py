@@ -20,6 +20,7 @@ from waypost.files import deletion, ops, upload, upload_form
 from waypost.files.schemas import FileAnswer, FileChange, FileDetails, FileDone, FileList, FileOut, UploadSettings
 from waypost.files.stream_route import StreamRoute
 from waypost.http import file_names
+from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.signing import installation_signer
 from waypost.urls.short_urls import short_url
 
@@ -69,7 +70,7 @@ async def upload_file(
 
     The body is the file, or a form with one file. `Content-MD5` and `Repr-Digest` of a body are verified.
     """
-    upload.refuse_encoded(request)
+    refuse_partial_or_encoded(request.headers.items())
     name = file_names.from_path(_raw_filename(request))
     if upload_form.is_form(request):
         form, settings = await _open_form(context, request)
@@ -83,7 +84,7 @@ async def upload_form_file(
     settings: Annotated[UploadSettings, Query()],  # read again, together with the form's fields
 ) -> FileDone:
     """Upload a file of a form, which gives its name."""
-    upload.refuse_encoded(request)
+    refuse_partial_or_encoded(request.headers.items())
     if not upload_form.is_form(request):
         raise invalid("filename", "Send the file as multipart/form-data, or its name in the path: /files/upload/NAME.")
     form, settings = await _open_form(context, request)

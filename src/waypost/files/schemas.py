@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from waypost import credentials
 from waypost.api import pagination
@@ -23,8 +23,23 @@ from waypost.api.types import (
     ShortUrl,
     whole_number,
 )
+from waypost.http import file_names
 
 _NAME = Field(description="Name that visitors see; the file name by default.", examples=["Annual report"])
+
+
+def _without_direction_marks(value: Any) -> Any:
+    return file_names.without_direction_marks(value) if isinstance(value, str) else value
+
+
+def _direction_kept(value: str) -> str:
+    if fault := file_names.direction_fault(value):
+        raise ValueError(fault)
+    return value
+
+
+_ShownName = Annotated[Name, BeforeValidator(_without_direction_marks), AfterValidator(_direction_kept)]
+"""A name by the rules for file names about characters that people cannot see."""
 _MAX_DOWNLOADS = Field(description="Number of downloads that are allowed; null for no limit.", examples=[100])
 
 
@@ -86,7 +101,7 @@ class FileChange(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Annual report", "maxdownloads": 100}]})
 
-    name: Annotated[Name | None, _NAME] = None
+    name: Annotated[_ShownName | None, _NAME] = None
     password: NewPassword | None = None
     expiry: Expiry | None = None
     maxdownloads: Annotated[Positive | None, _MAX_DOWNLOADS] = None
@@ -107,7 +122,7 @@ class UploadSettings(BaseModel):
     def _read_leniently(cls, fields: Any) -> Any:
         return read_fields(cls, fields) if isinstance(fields, dict) else fields
 
-    name: Annotated[Name | None, _NAME] = None
+    name: Annotated[_ShownName | None, _NAME] = None
     custom: NewAlias | None = None
     domain: NewDomain | None = None
     password: NewPassword | None = None

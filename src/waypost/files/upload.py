@@ -184,17 +184,6 @@ def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> Non
         raise storage_full()
 
 
-def refuse_encoded(request: Request) -> None:
-    """Raise INVALID for a compressed body: it is not the file, and its decoded size is unknown."""
-    for coding in request.headers.getlist("content-encoding"):
-        if coding.strip().lower() not in ("", "identity"):
-            message = (
-                "Content-Encoding is not supported for uploads. Send the file without it; to store the compressed"
-                " bytes, remove the header."
-            )
-            raise invalid("Content-Encoding", message)
-
-
 def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:
     """Return (header, digest) by algorithm from the request's headers. Raises INVALID on a header."""
     digests: dict[str, tuple[str, bytes]] = {}

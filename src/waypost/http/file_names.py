@@ -10,8 +10,9 @@ _MAX_BYTES = 255
 _MAX_PORTABLE = 150
 _INVALID_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-# Characters that change the text direction: they can make `gpj.exe` look like `exe.jpg`.
-_BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# They change the text direction of others, so that `gpj.exe` can look like `exe.jpg`.
+_BIDI_CONTROL = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]+")
 # Replaced in downloads. Uploads with these characters are rejected, but other names are not validated.
 _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|" + _BIDI_CONTROL.pattern)
 _RESERVED_CHARACTERS = re.compile(r'[<>:"/\\|?*%\x00-\x1f\x7f]')
@@ -30,8 +31,25 @@ def from_path(raw: bytes) -> str:
     return validate(name)
 
 
+def without_direction_marks(text: str) -> str:
+    """Return a text without marks of the text direction, which are harmless and cannot be seen.
+
+    Systems in Arabic and Hebrew, and WhatsApp, put them into names of files.
+    """
+    return _DIRECTION_MARKS.sub("", text)
+
+
+def direction_fault(text: str) -> str:
+    """Return why a text must not be shown, if it changes the text direction; "" if it does not."""
+    match = _BIDI_CONTROL.search(text)
+    return (
+        f"must not contain U+{ord(match[0]):04X}, which cannot be seen and changes the text direction" if match else ""
+    )
+
+
 def validate(name: str) -> str:
-    """Return the name if it is valid. Raises INVALID on `filename`."""
+    """Return the name without marks of the text direction. Raises INVALID on `filename` if it is not valid."""
+    name = without_direction_marks(name)
     if not name.strip():
         raise _invalid("must not be empty")
     if "/" in name or "\\" in name:
@@ -40,8 +58,8 @@ def validate(name: str) -> str:
         raise _invalid("must not be . or ..")
     if any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in name):
         raise _invalid("must not contain control characters")
-    if _BIDI_CONTROL.search(name):
-        raise _invalid("must not contain characters that change the text direction")
+    if fault := direction_fault(name):
+        raise _invalid(fault)
     if len(name.encode()) > _MAX_BYTES:
         raise _invalid(f"must be at most {_MAX_BYTES} bytes")
     return name
@@ -49,7 +67,7 @@ def validate(name: str) -> str:
 
 def disposition(name: str) -> str:
     """Return a Content-Disposition with the exact name, and a fallback that every system can save (decision 60)."""
-    exact = _UNSAFE.sub("_", name)
+    exact = _UNSAFE.sub("_", without_direction_marks(name))
     fallback = _fallback(exact)
     header = f'attachment; filename="{fallback}"'
     return header if fallback == exact else f"{header}; filename*=UTF-8''{quote(exact, safe=_ATTR_CHAR)}"

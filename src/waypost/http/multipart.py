@@ -1,11 +1,14 @@
 """Streaming parser for multipart/form-data (RFC 7578): files are never held in memory as a whole."""
 
 import asyncio
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from email.errors import MessageError
+from email.header import decode_header, make_header
 from email.message import Message as Headers
 
 from python_multipart.exceptions import FormParserError
@@ -14,9 +17,11 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from waypost.errors import Kind, Problem, invalid
+from waypost.http.body_headers import refuse_partial_or_encoded
 
 _MAX_PARTS = 500
 _MAX_FIELD_BYTES = 16 * 1024
+_ENCODED_WORD = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=(\s+=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=)*")
 _PLAIN_ENCODINGS = frozenset({b"", b"binary", b"7bit", b"8bit"})
 
 
@@ -148,8 +153,10 @@ class MultipartReader:
         name = _decode(options[b"name"], "form")
         if self._headers.get(b"content-transfer-encoding", b"").strip().lower() not in _PLAIN_ENCODINGS:
             raise invalid(name, f"{name} must be sent without a Content-Transfer-Encoding.")
-        filename = options.get(b"filename")
-        self._events.append(Part(name, _extended_name(disposition) if filename is None else _file_name(filename), self))
+        refuse_partial_or_encoded(
+            (key.decode("latin-1"), value.decode("latin-1")) for key, value in self._headers.items()
+        )
+        self._events.append(Part(name, _file_name(disposition, options.get(b"filename")), self))
 
     def _end_form(self) -> None:
         self._is_closed = True
@@ -169,17 +176,38 @@ def _decode(value: bytes, field: str) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _file_name(value: bytes) -> str:
-    """Return a file name without the browser's escapes for quotes and line breaks."""
-    return _decode(value, "file").replace("%22", '"').replace("%0D", "").replace("%0A", "")
+def _file_name(disposition: bytes, plain: bytes | None) -> str | None:
+    """Return the file name of a part: that of `filename*`, if both are there (RFC 6266, section 4.3).
+
+    `plain` is `filename`, which has the browser's escapes for quotes and line breaks, or is one encoded word.
+    """
+    extended = _extended_name(disposition)
+    if extended or plain is None:
+        return extended
+    name = _decode(plain, "file").replace("%22", '"').replace("%0D", "").replace("%0A", "")
+    return _decoded_word(name) if _ENCODED_WORD.fullmatch(name) else name
+
+
+def _decoded_word(name: str) -> str:
+    """Return the text of encoded words (RFC 2047); the name itself if they cannot be decoded."""
+    try:
+        text = str(make_header(decode_header(name)))
+    except (MessageError, LookupError, ValueError):
+        return name
+    return _decode(text.encode("utf-8", "replace"), "file") or name
 
 
 def _extended_name(disposition: bytes) -> str | None:
-    """Return the file name of a parameter `filename*` (RFC 8187), which some clients send instead of `filename`."""
+    """Return the file name of a parameter `filename*` (RFC 8187), or `filename*0` (RFC 2231); None without one."""
     if b"filename*" not in disposition.lower():
         return None
     headers = Headers()
     headers["Content-Disposition"] = disposition.decode("latin-1")
+    for name, value in headers.get_params([], header="Content-Disposition"):
+        if name.lower() == "filename" and isinstance(value, tuple):
+            with suppress(LookupError, ValueError):
+                charset, _, text = value
+                return _decode(text.encode("latin-1").decode(charset or "ascii").encode(), "file")
     return _decode((headers.get_filename() or "").encode("utf-8", "replace"), "file")
 
 

@@ -1,6 +1,6 @@
 """The ASGI app for visitors: everything outside the API and the dashboard."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.branding.brand import NO_BRAND, Brand
 from waypost.errors import Kind, Problem
+from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.security_headers import header_of
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
@@ -76,11 +77,26 @@ def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:
     errors = _ErrorPages(services.pages)
     return Starlette(
         routes=[
-            Route(path=route.path, endpoint=partial(route.handler, services=services), methods=list(route.methods))
+            Route(
+                path=route.path,
+                endpoint=partial(_respond, handler=route.handler, services=services),
+                methods=list(route.methods),
+            )
             for route in routes
         ],
         exception_handlers={Problem: errors.problem, 405: errors.method_not_allowed, Exception: errors.internal},
     )
+
+
+async def _respond(
+    request: Request, handler: Callable[[Request, Services], Awaitable[Response]], services: Services
+) -> Response:
+    if request.method == "POST":
+        try:
+            refuse_partial_or_encoded(request.headers.items())
+        except Problem as problem:
+            return services.pages.refuse(request, "unclear", field=problem.field or "", detail=problem.message)
+    return await handler(request, services)
 
 
 class _ErrorPages:
