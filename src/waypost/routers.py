@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 from waypost.accounts.admin_api import router as admin_accounts_router
 from waypost.accounts.api import router as accounts_router
 from waypost.accounts.deletion_pages import pages as deletion_pages
+from waypost.accounts.factor_pages import pages as factor_pages
 from waypost.accounts.key_pages import pages as key_pages
 from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
@@ -131,6 +132,7 @@ DASHBOARD_PAGES = (
     *domain_brand_pages.routes,
     *trash_pages.routes,
     *account_pages.routes,
+    *factor_pages.routes,
     *deletion_pages.routes,
     *export_pages.routes,
     *import_pages.routes,

@@ -13,7 +13,9 @@ from sqlalchemy import Engine, event, text
 
 from tests.support.cli import ANA, RunCommand, opened, status
 from tests.support.dashboard_client import Browser
+from tests.support.mailbox import mailbox
 from tests.support.server import serving
+from waypost.auth import sessions, two_factor
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.server.installation import open_database
@@ -135,6 +137,26 @@ def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:
         assert browser.submit("/reset", at=path, **form).status_code == 303
         assert browser.get(path).status_code == 400
     assert _admin_page("ana", "another long password") == 200
+
+
+def test_reset_removes_a_lost_second_factor(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    password = "a long password"
+    run_migrated(*ANA, "--password", password)
+    none = run_migrated("account", "reset", "ana", "--two-factor")
+    assert (none.code, none.err) == (1, "waypost: The account has no second factor.\n")
+    with closing(open_database(Settings())) as database:
+        database.write(lambda tx: two_factor.enable(tx, 1, secret=two_factor.new_secret(), step=0))
+        token = database.write(lambda tx: sessions.begin(tx, 1, agent=""))
+        with mailbox() as (port, emails):
+            monkeypatch.setenv("WAYPOST_SMTP_URL", f"smtp://127.0.0.1:{port}")
+            monkeypatch.setenv("WAYPOST_SMTP_TLS", "off")
+            removed = run_migrated("account", "reset", "ana", "--two-factor")
+        assert removed.out == "Two-factor authentication of ana was removed. All sessions ended.\n"
+        assert [(email["to"], "removed the two-factor" in email["text"]) for email in emails] == [
+            ("ana@example.com", True)
+        ]
+        assert database.read(lambda tx: sessions.find(tx, token)) is None
+    assert _admin_page("ana", password) == 200, "the password is enough"
 
 
 def test_keys_are_created_listed_and_revoked(run_migrated: RunCommand) -> None:

@@ -175,4 +175,5 @@ DECISIONS = (
     Row("POST /import/add", {"details": IMPORT}, {"service": "kutt", "url": "http://127.0.0.1:1", "token": "x"}),
     Row("DELETE /admin/account/:id/delete", {**DONE, "deletion": TIMESTAMP}),
     Row("POST /admin/account/:id/cancel-deletion", DONE),
+    Row("POST /admin/account/:id/remove-two-factor", DONE),
 )

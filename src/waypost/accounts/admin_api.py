@@ -5,7 +5,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from waypost import clock
-from waypost.accounts import deletion, ops
+from waypost.accounts import deletion, emails, login_changes, lost_phone, ops
 from waypost.api.context import Context
 from waypost.api.responses import MessageResponse
 from waypost.api.types import PathId, Timestamp
@@ -50,12 +50,39 @@ def cancel_account_deletion(context: Context, id: PathId) -> MessageResponse:
     return context.change(work, lambda _: MessageResponse(message="Account is not deleted."))
 
 
+@router.post("/admin/account/{id}/remove-two-factor")
+def remove_two_factor(context: Context, id: PathId) -> MessageResponse:
+    """Remove a lost second factor of another account. Requires a key of an administrator with the scope `account`.
+
+    All sessions of the account end, and its owner gets an e-mail.
+    """
+
+    def work(tx: Connection) -> ops.Account | None:
+        _require_administrator(context, tx)
+        return lost_phone.remove_of_other(tx, context.account, id)
+
+    owners: list[ops.Account] = []
+
+    def respond(owner: ops.Account | None) -> MessageResponse:
+        if owner is None:
+            return MessageResponse(message="The account has no second factor.")
+        owners[:] = [owner]
+        return MessageResponse(message="Two-factor authentication was removed.")
+
+    response = context.change(work, respond)
+    for owner in owners:
+        login_changes.tell(context, owner, emails.FACTOR_REMOVED)
+    return response
+
+
 def _require_administrator(context: Context, tx: Connection) -> None:
     """Raise NOT_FOUND for other accounts, and ACCOUNT_KEY_REQUIRED for a key without the scope `account`."""
     if not ops.get(tx, context.account).owner:
         raise account_not_found()
     if not context.can_change_login:
-        raise Problem(Kind.ACCOUNT_KEY_REQUIRED, "This API key cannot delete accounts. It needs the scope account.")
+        raise Problem(
+            Kind.ACCOUNT_KEY_REQUIRED, "This API key cannot change other accounts. It needs the scope account."
+        )
 
 
 def _existing(tx: Connection, account: int) -> int:

@@ -1,13 +1,27 @@
 """The texts of e-mail to owners of accounts, in the language of the recipient."""
 
 import textwrap
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from waypost.api.context import RequestContext
+from waypost.branding.brand import Brand
 from waypost.dashboard.i18n import gettext_noop, text_in
 from waypost.mail import Email
+from waypost.settings import Settings
 
 _LINE_LENGTH = 78
+
+
+class Sender(Protocol):
+    """The installation that sends an e-mail: the context of a request, or that of a command."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def brand(self) -> Brand: ...
+
+    @property
+    def service_name(self) -> str: ...
 
 
 class Message(NamedTuple):
@@ -17,28 +31,24 @@ class Message(NamedTuple):
     text: str
 
 
-def notice(context: RequestContext, recipient: str, language: str, message: Message, **values: str) -> Email:
+def notice(sender: Sender, recipient: str, language: str, message: Message, **values: str) -> Email:
     """Return an e-mail about a change of an account, with advice for the case that its owner did not make it."""
-    page = f"{context.settings.dashboard}/dashboard/account"
-    return _email(context, recipient, language, message, _ADVICE, page, _LOCKED_OUT, **values)
+    page = f"{sender.settings.dashboard}/dashboard/account"
+    return _email(sender, recipient, language, message, _ADVICE, page, _LOCKED_OUT, **values)
 
 
-def with_link(
-    context: RequestContext, recipient: str, language: str, message: Message, link: str, end: str = ""
-) -> Email:
+def with_link(sender: Sender, recipient: str, language: str, message: Message, link: str, end: str = "") -> Email:
     """Return an e-mail with a link; `end` is a last paragraph."""
-    return _email(context, recipient, language, message, link, end)
+    return _email(sender, recipient, language, message, link, end)
 
 
-def _email(
-    context: RequestContext, recipient: str, language: str, message: Message, *paragraphs: str, **values: str
-) -> Email:
-    names = {"service": context.service_name, **values}
+def _email(sender: Sender, recipient: str, language: str, message: Message, *paragraphs: str, **values: str) -> Email:
+    names = {"service": sender.service_name, **values}
     texts = [text_in(language, message.text, **names), *(text_in(language, text) for text in paragraphs if text)]
     # Links stay in one piece.
     filled = [textwrap.fill(text, _LINE_LENGTH, break_long_words=False, break_on_hyphens=False) for text in texts]
     subject = text_in(language, message.subject, **names)
-    return Email(recipient, subject, "\n\n".join(filled) + "\n", context.brand.name)
+    return Email(recipient, subject, "\n\n".join(filled) + "\n", sender.brand.name)
 
 
 NEW_KEY = Message(
@@ -57,6 +67,20 @@ FACTOR_DISABLED = Message(
     gettext_noop(
         "Two-factor authentication of the %(service)s account %(username)s was disabled."
         " All other browsers were signed out."
+    ),
+)
+FACTOR_REPLACED = Message(
+    gettext_noop("Two-factor authentication uses a new phone"),
+    gettext_noop(
+        "Two-factor authentication of the %(service)s account %(username)s was moved to another phone or app. The old"
+        " codes and recovery codes do not work any more. All other browsers were signed out."
+    ),
+)
+FACTOR_REMOVED = Message(
+    gettext_noop("Two-factor authentication was removed by an administrator"),
+    gettext_noop(
+        "An administrator removed the two-factor authentication of the %(service)s account %(username)s. All browsers"
+        " were signed out. Sign-in asks only for the password until you set up a new phone."
     ),
 )
 WRONG_CODES = Message(

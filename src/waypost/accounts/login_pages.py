@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import account_language, email_links, emails, login_changes, ops, proof, stored_logins
+from waypost.accounts import account_language, email_links, emails, login_changes, lost_phone, ops, proof, stored_logins
 from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard.context import PageContext
@@ -47,16 +47,19 @@ def sign_in(context: PageContext) -> Response:
 
 @pages.post("/dashboard/signin/code", public=True)
 def check_code(context: PageContext) -> Response:
-    """Check a code of the authenticator app, or a recovery code."""
+    """Check a code of the authenticator app, or a recovery code. After the latter, offer the setup of a new phone."""
     form = context.form()
     values = context.services.signer.unsign(_SECOND_FACTOR, form.text("sealed"), bound=context.cookie)
     if values is None:
         return _code_timed_out(context, form)
     login, next_path = Login(int(values[0]), values[1]), values[2]
-    form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
+    is_recovery = form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
     if form.errors:
         return context.render("login/code.html", status=400, form=form)
-    return start_session(context, login, next_path, kept=form.text("kept"), has_passed_code=True)
+    kept = form.text("kept")
+    path = lost_phone.NEW_PHONE if is_recovery and not kept else next_path
+    response = start_session(context, login, path, kept=kept, has_passed_code=True)
+    return lost_phone.remember_recovery(context, response, login.account) if is_recovery else response
 
 
 def _code_timed_out(context: PageContext, form: Form) -> Response:

@@ -151,10 +151,15 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
         values |= _email_columns(email)
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
-        tx.execute(sessions.delete().where(sessions.c.account == account))
+        end_sessions(tx, account)
     if values:
         with crud.translate_unique_violation(_TAKEN):
             tx.execute(update(accounts).where(accounts.c.id == account).values(values))
+
+
+def end_sessions(tx: Connection, account: int) -> None:
+    """Sign every browser of the account out."""
+    tx.execute(sessions.delete().where(sessions.c.account == account))
 
 
 def require_free_email(tx: Connection, account: int, email: str) -> None:
@@ -170,7 +175,7 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
     A suspension ends its sessions, one-time links and unfinished sign-ins for good. Its API keys work again afterwards.
     """
     if suspended:
-        tx.execute(sessions.delete().where(sessions.c.account == account))
+        end_sessions(tx, account)
         changed = case((accounts.c.password_changed < clock.now(), clock.now()), else_=accounts.c.password_changed + 1)
         _update(tx, account, suspended=True, password_changed=changed)
     else:

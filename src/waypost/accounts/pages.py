@@ -1,26 +1,20 @@
-"""Pages of the user's own account: e-mail, password, sessions and two-factor authentication."""
-
-from collections.abc import Sequence
-from dataclasses import replace
+"""Pages of the user's own account: e-mail, password, sessions and preferences."""
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import account_language, emails, login_changes, ops, proof
+from waypost.accounts import account_language, login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
-from waypost.dashboard import preferences, qr_image
+from waypost.dashboard import preferences
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.preferences import LANGUAGE_COOKIE, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
 from waypost.dashboard.routing import Router
-from waypost.errors import invalid
 from waypost.languages import LANGUAGES
 
 pages = Router()
 _ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
-_TWO_FACTOR = "/dashboard/account/factor"
-_SETUP, _SETUP_SECONDS = "app", 900
 _CHANGED = "Your e-mail address was changed."
 
 
@@ -90,76 +84,6 @@ def end_session(context: PageContext) -> Response:
     return context.redirect(_SESSIONS, message="The session was ended.")
 
 
-@pages.get("/dashboard/account/factor")
-def show_two_factor(context: PageContext) -> Response:
-    return _two_factor_page(context, Form({}))
-
-
-@pages.post("/dashboard/account/factor")
-def enable_two_factor(context: PageContext) -> Response:
-    """Enable it with the password and a code, which proves that the app is set up.
-
-    End all sessions; this browser gets a new one.
-    """
-    form = context.form()
-
-    def check() -> tuple[str, int]:
-        values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
-        if values is None:
-            raise invalid("code", "Setup timed out. Scan the new QR code.")
-        step = two_factor.verify(values[0], form.text("code"))
-        if step is None:
-            raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
-        return values[0], step
-
-    checked = form.attempt(check)
-    form.attempt(lambda: proof.require_password(context, form))
-    if checked is None or form.errors:
-        return _codes_page(context, form, None)
-    secret, step = checked
-
-    def enable(tx: Connection) -> tuple[Sequence[str], str]:
-        codes = two_factor.enable(tx, context.account, secret=secret, step=step)
-        return codes, sessions.renew(tx, context.account, context.user.session)
-
-    enabled = form.attempt(lambda: context.write(enable))
-    if enabled is None:
-        return _codes_page(context, form, None)
-    codes, token = enabled
-    _tell(context, emails.FACTOR_ENABLED)
-    page = _codes_page(replace(context, cookie=token), form, codes, is_enabled=True)
-    return context.set_session_cookie(page, token, context.account)
-
-
-@pages.post("/dashboard/account/factor/codes")
-def renew_codes(context: PageContext) -> Response:
-    """Replace the recovery codes."""
-    form = context.form()
-    if not proof.check_password_and_code(context, form):
-        return _codes_page(context, form, None)
-    return _codes_page(
-        context, form, form.attempt(lambda: context.write(lambda tx: two_factor.new_codes(tx, context.account)))
-    )
-
-
-@pages.post("/dashboard/account/factor/off")
-def disable_two_factor(context: PageContext) -> Response:
-    """Disable it with the password and a code. End all sessions; this browser gets a new one."""
-    form = context.form()
-
-    def disable(tx: Connection) -> str:
-        two_factor.disable(tx, context.account)
-        return sessions.renew(tx, context.account, context.user.session)
-
-    proof.check_password_and_code(context, form)
-    token = None if form.errors else form.attempt(lambda: context.write(disable))
-    if token is None:
-        return _two_factor_page(context, form, status=400)
-    _tell(context, emails.FACTOR_DISABLED)
-    message = "Two-factor authentication was disabled. Other browsers were signed out."
-    return context.set_session_cookie(context.redirect(_TWO_FACTOR, message=message), token, context.account)
-
-
 @pages.post("/dashboard/theme", public=True)
 def choose_theme(context: PageContext) -> Response:
     """Set the theme: light, dark or the system's."""
@@ -195,28 +119,3 @@ def _account_page(
         account=account,
         factor=factor,
     )
-
-
-def _tell(context: PageContext, message: emails.Message) -> None:
-    login_changes.tell(context, context.read(lambda tx: ops.get(tx, context.account)), message)
-
-
-def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    """Show the state, or a new secret as a QR code, which only this browser can enable."""
-    factor = context.read(lambda tx: two_factor.of(tx, context.account))
-    if factor is not None:
-        return context.render("account/two_factor.html", status=status, form=form, factor=factor)
-    values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
-    secret = values[0] if values else two_factor.new_secret()
-    form.values["sealed"] = context.services.signer.sign(_SETUP, secret, life=_SETUP_SECONDS, bound=context.cookie)
-    issuer = f"{context.service_name.replace(':', ' ')} ({context.settings.own_host})"
-    uri = two_factor.provisioning_uri(secret, username=context.user.username, issuer=issuer)
-    image = qr_image.qr_data_url(uri)
-    return context.render("account/two_factor.html", status=status, form=form, factor=None, secret=secret, image=image)
-
-
-def _codes_page(context: PageContext, form: Form, codes: Sequence[str] | None, *, is_enabled: bool = False) -> Response:
-    """Show new recovery codes; without any, the form with its errors. `is_enabled`: the factor was just enabled."""
-    if codes is None:
-        return _two_factor_page(context, form, status=400)
-    return context.render("account/recovery_codes.html", codes=codes, is_enabled=is_enabled)

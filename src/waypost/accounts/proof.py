@@ -31,8 +31,10 @@ def check_password_and_code(context: PageContext, form: Form) -> bool:
     return not form.errors
 
 
-def require_code(context: PageContext, account: int, code: str) -> None:
-    """Accept a code of the authenticator app or a recovery code once. Raises INVALID on `code`, or RATE_LIMITED.
+def require_code(context: PageContext, account: int, code: str) -> bool:
+    """Accept a code of the authenticator app or a recovery code once; return whether it is a recovery code.
+
+    Raises INVALID on `code`, or RATE_LIMITED.
 
     After many wrong codes the owner gets an e-mail, because the client knows the password.
     """
@@ -49,3 +51,4 @@ def require_code(context: PageContext, account: int, code: str) -> None:
     if not outcome.is_right:
         raise invalid("code", "Wrong code, or already used. The app shows a new one every 30 seconds.")
     context.rate_limiter.release(attempt)
+    return outcome.is_recovery

@@ -6,10 +6,11 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost.accounts import deletion, email_links, ops, proof
+from waypost.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
 from waypost.accounts.ops import Status
 from waypost.api.request_body import Body
 from waypost.api.types import MAX_INTEGER, Name
+from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
@@ -127,6 +128,23 @@ def create_reset_link(context: PageContext, id: int) -> Response:
     return _account_page(context, id, link=link)
 
 
+@pages.post("/dashboard/admin/accounts/{id:int}/remove-two-factor")
+def remove_two_factor(context: PageContext, id: int) -> Response:
+    """Remove a lost second factor of another account, with the administrator's password, and tell its owner."""
+    form = context.form()
+
+    def work() -> ops.Account | None:
+        proof.require_password(context, form, field="own_password")
+        return context.write(lambda tx: lost_phone.remove_of_other(tx, context.account, id))
+
+    owner = form.attempt(work)
+    if form.errors:
+        return _account_page(context, id, factor_form=form, refusal=form.errors.get("", ""))
+    if owner is not None:
+        login_changes.tell(context, owner, emails.FACTOR_REMOVED)
+    return context.redirect(f"{_ACCOUNTS}/{id}", message="Two-factor authentication was removed.")
+
+
 @pages.get("/dashboard/admin/plans")
 def list_plans(context: PageContext) -> Response:
     return _plans_page(context, Form(_DEFAULTS))
@@ -142,9 +160,11 @@ def add_plan(context: PageContext) -> Response:
 
 
 def _account_page(context: PageContext, id: int, *, link: str = "", **errors: Any) -> Response:
-    """Return the page of an account. `errors`: `plan_form`, `deletion_form` or `refusal`, a message."""
-    account, plans, due = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx), deletion.due_at(tx, id)))
-    blank = {"plan_form": Form({"plan": account.plan}), "deletion_form": Form({}), "refusal": ""}
+    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message."""
+    account, plans, due, factor = context.read(
+        lambda tx: (ops.get(tx, id), ops.all_plans(tx), deletion.due_at(tx, id), two_factor.of(tx, id))
+    )
+    forms = {"plan_form": Form({"plan": account.plan}), "factor_form": Form({}), "deletion_form": Form({})}
     return context.render(
         "admin/account.html",
         status=400 if errors else 200,
@@ -152,7 +172,8 @@ def _account_page(context: PageContext, id: int, *, link: str = "", **errors: An
         plans=[(plan.name, plan.name) for plan in plans],
         link=link,
         deletion_due=due,
-        **{**blank, **errors},
+        has_factor=factor is not None,
+        **{**forms, "refusal": "", **errors},
     )
 
 

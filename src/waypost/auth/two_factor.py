@@ -31,9 +31,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The check of a code. `wait`: seconds in which no code is checked. `warns`: the owner should get an e-mail."""
+    """The check of a code. `wait`: seconds in which no code is checked. `warns`: the owner should get an e-mail.
+
+    `is_recovery`: it was a recovery code, so its owner may have lost the phone.
+    """
 
     is_right: bool
+    is_recovery: bool = False
     wait: int = 0
     warns: bool = False
 
@@ -70,6 +74,13 @@ def of(tx: Connection, account: int) -> Factor | None:
     return Factor(created, int(tx.execute(query).scalar_one()))
 
 
+def fingerprint(tx: Connection, account: int) -> str:
+    """Return a value that changes with the secret and does not reveal it; "" without a second factor."""
+    query = select(totp_secrets.c.secret).where(totp_secrets.c.account == account)
+    secret = tx.execute(query).scalar_one_or_none()
+    return "" if secret is None else credentials.digest(f"factor\t{account}\t{secret}").hex()
+
+
 def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[str]:
     """Require codes of this secret from now on. Return the recovery codes, which are shown once.
 
@@ -82,6 +93,12 @@ def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[
     values = {"account": account, "secret": secret, "last_step": step, "created": clock.now()}
     tx.execute(insert(totp_secrets).values(values))
     return new_codes(tx, account)
+
+
+def replace(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[str]:
+    """Require codes of another secret than before. Return new recovery codes; the others as in `enable`."""
+    disable(tx, account)
+    return enable(tx, account, secret=secret, step=step)
 
 
 def new_codes(tx: Connection, account: int) -> Sequence[str]:
@@ -120,9 +137,10 @@ def accept(tx: Connection, account: int, code: str, *, is_known_browser: bool = 
         return Outcome(is_right=False)
     if row["blocked_until"] > now and not is_known_browser:
         return Outcome(is_right=False, wait=row["blocked_until"] - now)
-    if _use_up(tx, account, row["secret"], code):
+    is_of_app = _use_up_step(tx, account, row["secret"], code)
+    if is_of_app or _use_up_recovery_code(tx, account, code):
         values: dict[str, int] = {"failures": 0, "blocked_until": 0}
-        outcome = Outcome(is_right=True)
+        outcome = Outcome(is_right=True, is_recovery=not is_of_app)
     elif is_known_browser:
         return Outcome(is_right=False)
     else:
@@ -138,11 +156,15 @@ def accept(tx: Connection, account: int, code: str, *, is_known_browser: bool = 
     return outcome
 
 
-def _use_up(tx: Connection, account: int, secret: str, code: str) -> bool:
+def _use_up_step(tx: Connection, account: int, secret: str, code: str) -> bool:
     step = verify(secret, code)
-    if step is not None:
-        is_unused = (totp_secrets.c.account == account) & (totp_secrets.c.last_step < step)
-        return tx.execute(update(totp_secrets).where(is_unused).values(last_step=step)).rowcount == 1
+    if step is None:
+        return False
+    is_unused = (totp_secrets.c.account == account) & (totp_secrets.c.last_step < step)
+    return tx.execute(update(totp_secrets).where(is_unused).values(last_step=step)).rowcount == 1
+
+
+def _use_up_recovery_code(tx: Connection, account: int, code: str) -> bool:
     is_code = (recovery_codes.c.account == account) & (recovery_codes.c.digest == _digest(account, code))
     return tx.execute(delete(recovery_codes).where(is_code)).rowcount == 1
 

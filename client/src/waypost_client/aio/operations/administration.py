@@ -31,3 +31,12 @@ class AsyncAdministrationOperations(AsyncRequests):
         Requires a key of an administrator with the scope `account`.
         """
         return await self._fetch(MessageResponse, "POST", ("admin", "account", id, "cancel-deletion"))
+
+    async def remove_two_factor(self, id: int) -> MessageResponse:
+        """Remove a lost second factor of another account.
+
+        Requires a key of an administrator with the scope `account`.
+
+        All sessions of the account end, and its owner gets an e-mail.
+        """
+        return await self._fetch(MessageResponse, "POST", ("admin", "account", id, "remove-two-factor"))

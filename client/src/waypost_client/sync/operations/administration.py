@@ -31,3 +31,12 @@ class AdministrationOperations(Requests):
         Requires a key of an administrator with the scope `account`.
         """
         return self._fetch(MessageResponse, "POST", ("admin", "account", id, "cancel-deletion"))
+
+    def remove_two_factor(self, id: int) -> MessageResponse:
+        """Remove a lost second factor of another account.
+
+        Requires a key of an administrator with the scope `account`.
+
+        All sessions of the account end, and its owner gets an e-mail.
+        """
+        return self._fetch(MessageResponse, "POST", ("admin", "account", id, "remove-two-factor"))
