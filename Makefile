@@ -4,6 +4,8 @@
 # make check    the gate before a commit: make quick, then every test
 # make format   format Python, templates, scripts and style sheets
 # make release  build sdist, wheel, client, SBOM and checksums of the tag of HEAD in dist/
+# make demo     the same, with sample links and visits in a temporary folder
+# make wheel    build the wheels of waypost and of its client in dist/, for machines without the source
 # make install  set up only; leaves .venv/bin/waypost
 # Requires python3 (3.11 or newer), make and git. Changes nothing outside this folder.
 
@@ -18,10 +20,16 @@ MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_m
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit audit-packages audit-pages page-pictures release bench clean
+.PHONY: run demo wheel test quick lint check format install migration messages docs mcp-session docs-site audit audit-packages audit-pages page-pictures release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
+
+demo: .venv/.run
+	@exec $(BIN)/waypost demo
+
+wheel:
+	@$(PYTHON) scripts/setup.py $(UV) --wheel
 
 install: .venv/.run
 
@@ -75,7 +83,7 @@ mcp-session: .venv/.dev
 
 # make docs-site: build the documentation site in .venv/site; view it with `python3 -m http.server -d .venv/site`
 docs-site: .venv/.dev
-	$(BIN)/python scripts/build_site.py
+	$(BIN)/python -m scripts.build_site
 
 # make audit: both of the following, before a release
 audit: audit-pages audit-packages

@@ -1,6 +1,6 @@
 """Build the documentation site from docs/ and the documents of the root folder: `make docs-site`.
 
-usage: .venv/bin/python scripts/build_site.py [FOLDER]        (default: .venv/site)
+usage: .venv/bin/python -m scripts.build_site [FOLDER]       (default: .venv/site)
 
 The pages go to FOLDER/1.0/, where 1.0 is the version of waypost. Other versions in FOLDER are kept, and every page has
 a menu of all versions. View the site with `python3 -m http.server -d .venv/site`, or copy the folder to a web server.
@@ -15,6 +15,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from scripts import publication
 from waypost import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,9 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         collect(Path(folder) / "docs")
         site = Path(folder) / "site"
-        folders = 'docs_dir = "docs"\nsite_dir = "site"\n'
-        settings = (ROOT / "zensical.toml").read_text().replace("[project]\n", f"[project]\n{folders}", 1)
-        (Path(folder) / "zensical.toml").write_text(settings)
+        (Path(folder) / "zensical.toml").write_text(project_settings(publication.read(ROOT)))
         command = [Path(sys.executable).parent / "zensical", "build", "--strict"]
         completed = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)  # noqa: S603  # fixed
         if completed.returncode != 0:
@@ -47,6 +46,13 @@ def main() -> None:
         shutil.copytree(site, target / version)
     list_versions(target)
     print(target)
+
+
+def project_settings(published: publication.Publication) -> str:
+    """Return zensical.toml with the folders, and with the repository of a release."""
+    more = 'docs_dir = "docs"\nsite_dir = "site"\n'
+    more += f"repo_url = {json.dumps(published.repository)}\n" if published.repository else ""
+    return (ROOT / "zensical.toml").read_text().replace("[project]\n", f"[project]\n{more}", 1)
 
 
 def minor_version() -> str:

@@ -27,8 +27,14 @@ class FrontEnd(BuildHookInterface[Any]):
         """Build the front end if its sources changed. Pack deploy/, which an editable installation reads in place."""
         build(Path(self.root))
         if version == "standard":
-            build_data["force_include"]["deploy"] = "waypost/deploy"
+            self.pack_deployment(Path(self.root), build_data)
         runpy.run_path(str(Path(self.root) / "scripts" / "build_messages.py"))["compile_catalogs"](Path(self.root))
+
+    @staticmethod
+    def pack_deployment(root: Path, build_data: dict[str, Any]) -> None:
+        """Pack deploy/, except the values of a compose file, which are secrets."""
+        files = (path for path in (root / "deploy").iterdir() if path.name != ".env")
+        build_data["force_include"] |= {str(path): f"waypost/deploy/{path.name}" for path in files}
 
 
 def build(root: Path) -> None:
@@ -88,11 +94,10 @@ def _run(error: str, folder: Path, *command: str) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment, with node in PATH and the system's certificates trusted."""
+    """Return the environment, with node in PATH and the system's certificates trusted, as uv does."""
     node, _ = _node()
     path = os.pathsep.join([str(Path(node).parent), os.environ.get("PATH", "")])
-    certificates = {"NODE_EXTRA_CA_CERTS": os.environ["SSL_CERT_FILE"]} if "SSL_CERT_FILE" in os.environ else {}
-    return {**certificates, **os.environ, "PATH": path}
+    return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
 
 
 def _stop(error: str, output: str) -> None:

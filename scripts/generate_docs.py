@@ -1,4 +1,4 @@
-"""Generate docs/settings.md, docs/commands.md and docs/api.md from the code.
+"""Generate docs/settings.md, docs/commands.md and docs/api.md from the code, and the lines about the publication.
 
 usage: .venv/bin/python -m scripts.generate_docs        (or: make docs)
 
@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import typer
 
-from scripts import settings_reference
+from scripts import publication, settings_reference
 from scripts.markdown import either, table, whole
 from waypost.cli.lazy_command import LazyCommand
 from waypost.cli.main import app
@@ -26,7 +26,7 @@ _COMMANDS = """\
 # Commands
 
 {written}
-In a clone, after `make run` or `make install`, the command is `.venv/bin/waypost`.
+In the folder of the source, after `make run` or `make install`, the command is `.venv/bin/waypost`.
 It reads the same [settings](settings.md) as the service, and works on the same data folder, also while
 the service runs. Start the service first: only `serve` and `restore` create an installation, and other
 commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0.
@@ -45,6 +45,7 @@ def main() -> None:
 def documents() -> dict[Path, str]:
     """Return the content of each generated file."""
     return {
+        **publication.files(ROOT, publication.read(ROOT)),
         ROOT / "docs" / "settings.md": settings_reference.page(_WRITTEN),
         ROOT / "docs" / "commands.md": _commands(),
         ROOT / "docs" / "api.md": _api(api_document(Settings(base_url="http://localhost:8000"))),

@@ -2,7 +2,8 @@
 
 usage: python scripts/release.py UV [--out FOLDER]        (or: make release)
 
-UV is the path of uv. HEAD needs a tag such as v1.0.0. Only committed files and locked build tools are used, so that two
+UV is the path of uv. HEAD needs a tag such as v1.0.0, and pyproject.toml the address of the
+repository. Only committed files and locked build tools are used, so that two
 builds of a tag are identical.
 """
 
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,20 @@ def export(source: Path) -> str:
         sys.exit(f"The tag is {tags[0]}, but src/waypost/__init__.py has another version.")
     if f"\n## {version}\n" not in (source / "CHANGELOG.md").read_text():
         sys.exit(f"The tag is {tags[0]}, but CHANGELOG.md has no section {version}.")
+    require_repository(source)
     return version
+
+
+def require_repository(source: Path) -> None:
+    """Exit unless the address of the repository is set, and is in the metadata of the package."""
+    project = tomllib.loads((source / "pyproject.toml").read_text())
+    repository = project["tool"]["waypost"]["repository"].rstrip("/")
+    if not repository.startswith("https://"):
+        sys.exit(
+            "Set `repository` in the table tool.waypost of pyproject.toml to its https:// address, and run make docs."
+        )
+    if project["project"].get("urls", {}).get("Repository") != repository:
+        sys.exit("The documents do not name the repository of pyproject.toml. Run make docs and commit.")
 
 
 def build(uv: str, source: Path, out: Path) -> None:

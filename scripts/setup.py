@@ -1,9 +1,9 @@
 """Create .venv with all dependencies of waypost from the configured package registry. Needs only Python.
 
-usage: python3 scripts/setup.py UV [--dev]
+usage: python3 scripts/setup.py UV [--dev | --wheel]
 
 UV is the path of uv. If it is missing, it is installed into .tools, by pip or directly from the registry. If uv fails,
-venv and pip are used instead.
+venv and pip are used instead. --wheel builds the wheels of waypost and of its client in dist/, and no .venv.
 """
 
 import configparser
@@ -31,6 +31,8 @@ def main() -> int:
         return 1
     uv, dev = sys.argv[1], "--dev" in sys.argv[2:]
     os.chdir(ROOT)
+    if "--wheel" in sys.argv[2:]:
+        return 0 if wheels_with_uv(uv) or wheels_with_pip() else 1
     if not with_uv(uv, dev):
         print("Setup with uv failed; trying venv and pip.", file=sys.stderr)
         if not with_pip(dev):
@@ -94,20 +96,60 @@ def registry() -> str:
 
 
 def with_pip(dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once
-    """Create .venv with venv and pip, at the versions of the lock file. Return whether that worked."""
+    """Create .venv with venv and pip, with exactly the packages of the lock file. Return whether that worked."""
+    locked = ROOT / ".venv" / "requirements.txt"
+    pip = (".venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    if not run(sys.executable, "-m", "venv", "--clear", ".venv"):
+        return False
+    locked.write_text("\n".join(requirements((ROOT / "uv.lock").read_text(), dev)) + "\n")
+    ours = ("-e", ".", *(("-e", "./client") if dev else ()))
+    return run(*pip, "--require-hashes", "-r", str(locked)) and run(*pip, *ours)
+
+
+def requirements(lock: str, dev: bool) -> list[str]:  # noqa: FBT001  # as above
+    """Return the requirements of waypost in uv.lock, for pip: with their versions, conditions and hashes."""
     import tomllib  # noqa: PLC0415  # Python 3.11 or newer; main() must report older versions
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    locked = {p["name"]: p["version"] for p in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
-    constraints = ROOT / ".venv-constraints.txt"
-    constraints.write_text("".join(f"{name}=={version}\n" for name, version in locked.items() if name != "waypost"))
-    extra = project["dependency-groups"]["dev"] if dev else []
-    try:
-        return run(sys.executable, "-m", "venv", ".venv") and run(
-            ".venv/bin/pip", "install", "--quiet", "-c", str(constraints), "-e", ".", *extra
-        )
-    finally:
-        constraints.unlink()
+    packages = {}
+    for package in tomllib.loads(lock)["package"]:  # a dependency names a version only if there are several
+        packages[package["name"], package.get("version")] = packages[package["name"], None] = package
+    ours = packages["waypost", None]
+    pending = [(edge, "") for edge in [*ours["dependencies"], *(ours["dev-dependencies"]["dev"] if dev else ())]]
+    seen: dict[tuple[str, str, str], str] = {}
+    while pending:
+        edge, condition = pending.pop()
+        package = packages[edge["name"], edge.get("version")]
+        if "marker" in edge:
+            condition = f"({edge['marker']}){condition and f' and {condition}'}"
+        key = (edge["name"], condition, ",".join(edge.get("extra", ())))
+        if key in seen:
+            continue
+        seen[key] = _requirement(package, condition)
+        inner = [*package.get("dependencies", ())]
+        inner += [more for extra in edge.get("extra", ()) for more in package["optional-dependencies"][extra]]
+        pending += [(more, condition) for more in inner]
+    return sorted(set(filter(None, seen.values())))
+
+
+def _requirement(package: dict, condition: str) -> str:  # type: ignore[type-arg]  # the script runs without typing
+    """Return a requirement with its hashes, or "" for a package that is a folder of the source."""
+    if "registry" not in package["source"]:
+        return ""
+    files = [*package.get("wheels", ()), *([package["sdist"]] if "sdist" in package else ())]
+    hashes = " ".join(f"--hash={file['hash']}" for file in files)
+    return f"{package['name']}=={package['version']}{condition and f' ; {condition}'} {hashes}"
+
+
+def wheels_with_uv(uv: str) -> bool:
+    """Build the wheels in dist/ with uv; return whether that worked."""
+    build = (uv, "build", "--quiet", "--wheel", "--out-dir", "dist")
+    return (Path(uv).exists() or get_uv()) and run(*build) and run(*build, "client")
+
+
+def wheels_with_pip() -> bool:
+    """Build the wheels in dist/ with pip; return whether that worked."""
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist")
+    return run(*pip, ".", "./client")
 
 
 def run(*command: str, quiet: bool = False) -> bool:

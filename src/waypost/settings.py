@@ -131,13 +131,12 @@ class Settings(BaseSettings):
     pseudo_language: Literal["off", "on"] = Field("off", description="on: allow ar-XB, a language for tests.")
     mcp: Literal["off", "on"] = Field(
         "off",
-        description="on: serve the MCP server for AI agents at /mcp. Needs the optional extra: pip install"
-        " 'waypost[mcp]'.",
+        description="on: serve the MCP server for AI agents at /mcp. Needs the extra mcp, see docs/mcp.md.",
     )
     traces_url: str = Field(
         "",
         description="URL to which OpenTelemetry traces are sent (OTLP by HTTP), such as"
-        " http://localhost:4318/v1/traces. Needs the optional extra: pip install 'waypost[otel]'. Default: no traces.",
+        " http://localhost:4318/v1/traces. Needs the extra otel, see docs/monitoring.md. Default: no traces.",
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),

@@ -181,4 +181,4 @@ def test_waypost_remote_without_client_names_the_package(tmp_path: Path) -> None
         "from waypost.cli.main import main; main()"
     )
     failed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (failed.returncode, "pip install waypost-client" in failed.stderr) == (2, True), failed.stderr
+    assert (failed.returncode, "See docs/remote.md." in failed.stderr) == (2, True), failed.stderr

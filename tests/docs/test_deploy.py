@@ -18,6 +18,7 @@ from tests.support.load import until
 from tests.support.nodes import database_copy
 from tests.support.server import free_port, serving
 from tests.support.system_packages import program
+from waypost import __version__
 from waypost.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,9 @@ def _compose(name: str) -> dict[str, Any]:
 
 
 def _nodes(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {name: service for name, service in compose["services"].items() if service["image"] == "waypost"}
+    return {
+        name: service for name, service in compose["services"].items() if service["image"] == f"waypost:{__version__}"
+    }
 
 
 def _instructions() -> list[tuple[str, str]]:
@@ -71,8 +74,10 @@ def test_compose_file_is_complete(name: str) -> None:
         assert Settings(**settings).proxies
         assert settings["trusted_proxies"].split(", ") == list(services["caddy"]["networks"]["inside"].values())
     assert compose["networks"]["inside"]["enable_ipv6"] is True  # else IPv6 visitors share an address
-    pinned = [service["image"] for service in services.values() if service["image"] != "waypost"]
+    pinned = [service["image"] for service in services.values() if not service["image"].startswith("waypost:")]
     assert [image for image in pinned if not re.search(r":\d+\.\d+", image)] == []
+    assert [name for name, service in services.items() if "max-size" not in service["logging"]["options"]] == []
+    assert services["caddy"]["ports"] == ["80:80", "443:443", "443:443/udp"]
     environment = services["caddy"]["environment"]
     assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(environment)
     assert environment["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
@@ -80,7 +85,7 @@ def test_compose_file_is_complete(name: str) -> None:
 
 
 def test_image_copies_existing_files_and_runs_unprivileged() -> None:
-    names = "FROM RUN COPY WORKDIR ENV USER VOLUME EXPOSE HEALTHCHECK ENTRYPOINT CMD"
+    names = "FROM RUN COPY WORKDIR ENV LABEL USER VOLUME EXPOSE HEALTHCHECK ENTRYPOINT CMD"
     assert {name for name, _ in _instructions()} == set(names.split())
     included = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     for name, arguments in _instructions():

@@ -79,10 +79,10 @@ def test_readme_has_at_most_two_screens_and_three_pictures() -> None:
     assert sorted(pictures) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "pictures").iterdir())
     assert len(pictures) == 3
     for command in (
-        "uvx waypost serve",
-        "docker compose -f deploy/compose.one.yaml up -d",
         "make run",
-        "uvx waypost demo",
+        "make demo",
+        "make wheel",
+        "docker compose -f deploy/compose.one.yaml up -d",
     ):
         assert command in text
 

@@ -20,6 +20,8 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
+from scripts import publication
+from tests.support.newcomer import shell_blocks
 from tests.support.server import free_port
 from waypost import __version__
 
@@ -35,6 +37,7 @@ _LICENSES = {
     "LGPL-3.0-only", "MPL-2.0",  # libraries that are installed unchanged, next to waypost
 }  # fmt: skip
 _UNDECLARED = {"htmx.org": "0BSD"}  # web/package-lock.json has no license of it; its LICENSE file has this one
+_REPOSITORY = "https://code.example.com/waypost"
 _CLIENT = f"waypost_client-{__version__}-py3-none-any.whl"
 _WHEEL = f"waypost-{__version__}-py3-none-any.whl"
 
@@ -47,13 +50,17 @@ def _run(*command: str | Path, folder: Path, **environment: str) -> subprocess.C
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone with the current files in one commit, and a tag."""
+    """A clone with the current files in one commit, the address of the repository, and a tag."""
     folder = tmp_path_factory.mktemp("clone")
     listed = _run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=ROOT).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
+    settings = folder / "pyproject.toml"
+    settings.write_text(settings.read_text().replace('repository = ""', f'repository = "{_REPOSITORY}"'))
+    for path, text in publication.files(folder, publication.read(folder)).items():
+        path.write_text(text)
     commands = (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "all"), ("tag", f"v{__version__}"))
     assert all(_run("git", *_AUTHOR, *command, folder=folder).returncode == 0 for command in commands)
     return folder
@@ -98,6 +105,23 @@ def test_release_without_matching_tag_is_refused(clone: Path, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
+def test_release_without_address_of_repository_is_refused(clone: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(clone, copy)
+    settings = (copy / "pyproject.toml").read_text()
+    for value, reason in (
+        ("", "Set `repository` in the table tool.waypost"),
+        ("https://a.example.com", "Run make docs"),
+    ):
+        (copy / "pyproject.toml").write_text(
+            settings.replace(f'repository = "{_REPOSITORY}"', f'repository = "{value}"')
+        )
+        _run("git", *_AUTHOR, "commit", "-q", "-a", "-m", "change", folder=copy)
+        _run("git", "tag", "-f", f"v{__version__}", folder=copy)
+        assert reason in _release(copy, tmp_path / "out").stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> None:
     with zipfile.ZipFile(release / _WHEEL) as wheel:
         names = set(wheel.namelist())
@@ -118,6 +142,7 @@ def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> N
     assert [name for name in fields if not metadata[name]] == []
     assert (metadata["Version"], metadata["Requires-Python"]) == (__version__, ">=3.11")
     assert any(line.startswith("Topic ::") for line in metadata.get_all("Classifier", []))
+    assert f"Repository, {_REPOSITORY}" in metadata.get_all("Project-URL", [])
 
 
 def test_client_is_installed_into_an_empty_environment(release: Path, tmp_path: Path) -> None:
@@ -182,14 +207,15 @@ def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
         (tools / name).symlink_to(str(shutil.which(name)))
     environment = {"PATH": str(tools)}
     if installer == "pip":
-        venv = tmp_path / "venv"
-        for command in (
-            (sys.executable, "-m", "venv", venv),
-            (venv / "bin" / "pip", "install", "--quiet", release / _WHEEL),
-        ):
-            completed = _run(*command, folder=folder, **environment)
+        shutil.copy(release / _WHEEL, folder)
+        (tools / "python3").symlink_to(sys.executable)
+        (block,) = (block for block in shell_blocks(ROOT / "README.md") if _WHEEL in block)
+        *install, serve = block.splitlines()
+        for line in install:
+            completed = _run(*line.split(), folder=folder, **environment)
             assert completed.returncode == 0, completed.stderr
-        waypost: tuple[str | Path, ...] = (venv / "bin" / "waypost",)
+        assert serve == ".venv/bin/waypost serve"
+        waypost: tuple[str | Path, ...] = (folder / ".venv" / "bin" / "waypost",)
     else:
         waypost = (UV, "tool", "run", "--quiet", "--python", sys.executable, "--from", release / _WHEEL, "waypost")
     printed = _run(*waypost, "version", folder=folder, **environment)
@@ -199,7 +225,7 @@ def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
         path.name for path in (ROOT / "deploy").iterdir()
     }
     _serve_and_visit(waypost, folder, environment)
-    assert [path.name for path in folder.iterdir()] == ["data"]
+    assert {path.name for path in folder.iterdir()} - {".venv", _WHEEL} == {"data"}
 
 
 def _serve_and_visit(waypost: tuple[str | Path, ...], folder: Path, environment: dict[str, str]) -> None:

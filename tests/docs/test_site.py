@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "built"
     (folder / "0.9").mkdir(parents=True)
     (folder / "0.9" / "index.html").write_text("An older version")
-    command = [sys.executable, "scripts/build_site.py", str(folder)]
+    command = [sys.executable, "-m", "scripts.build_site", str(folder)]
     completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stdout + completed.stderr
     return folder / "1.0"

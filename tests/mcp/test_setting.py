@@ -79,4 +79,4 @@ def test_missing_extra_prevents_the_start_and_is_reported_by_doctor(
         assert doctor.code == 1
         started = run("serve")
         assert started.code == 2
-        assert "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off." in " ".join(started.err.split())
+        assert "Install the extra mcp (see docs/mcp.md), or set WAYPOST_MCP=off." in " ".join(started.err.split())

@@ -11,14 +11,15 @@ from waypost.errors import Kind, Problem
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = (_PACKAGE / "deploy", _PACKAGE.parent.parent / "deploy")
-"""The folder in an installed package, and in a clone."""
+"""The folder in an installed package, and in the source."""
+_SECRETS = ".env"  # the values of a compose file, in the source
 
 
 def deploy_files(folder: Annotated[Path, typer.Argument(help="New folder for the files, such as deploy.")]) -> None:
     """Copy the files for deployment into a folder: systemd unit, containers, reverse proxies."""
     source = next(path for path in _SOURCES if path.is_dir())
     try:
-        shutil.copytree(source, folder)
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(_SECRETS))
     except FileExistsError:
         raise Problem(Kind.TAKEN, f"{folder} exists. Name a folder that does not exist yet.") from None
     except OSError as error:

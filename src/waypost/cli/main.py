@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from waypost import __version__
-from waypost.cli import console
+from waypost.cli import console, service_environment
 from waypost.cli.lazy_command import LazyCommand
 from waypost.errors import NoInstallation, Problem
 
@@ -121,6 +121,7 @@ app = typer.Typer(cls=_AllCommands, no_args_is_help=True, add_completion=False)
 def main() -> None:
     """Run the command line. A `Problem` is printed as one sentence, with exit code 1; 2 without an installation."""
     os.umask(0o077)  # other users cannot read the files of an installation; child processes inherit it
+    service_environment.load(sys.argv[1:])
     try:
         app()
     except Problem as problem:

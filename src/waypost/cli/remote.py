@@ -10,7 +10,7 @@ from waypost.cli import console
 
 def _missing() -> None:
     """Operations of a remote service."""
-    console.complain("This needs the package waypost-client in the same environment.", "pip install waypost-client")
+    console.complain("This needs the package waypost-client in the same environment.", "See docs/remote.md.")
     raise typer.Exit(2)
 
 

@@ -252,7 +252,7 @@ def _mcp(settings: Settings) -> Iterator[Finding]:
     except ValueError:
         text = "WAYPOST_MCP is on, but the Python package mcp has an unknown version."
     if text:
-        yield Finding("W040", "error", text, "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off.")
+        yield Finding("W040", "error", text, "Install the extra mcp (see docs/mcp.md), or set WAYPOST_MCP=off.")
 
 
 def _traces(settings: Settings) -> Iterator[Finding]:
@@ -263,7 +263,9 @@ def _traces(settings: Settings) -> Iterator[Finding]:
             metadata.version(package)
     except metadata.PackageNotFoundError as error:
         text = f"WAYPOST_TRACES_URL is set, but the Python package {error.name} is not installed."
-        yield Finding("W041", "error", text, "Run pip install 'waypost[otel]', or remove WAYPOST_TRACES_URL.")
+        yield Finding(
+            "W041", "error", text, "Install the extra otel (see docs/monitoring.md), or remove WAYPOST_TRACES_URL."
+        )
 
 
 _CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
