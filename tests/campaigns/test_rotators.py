@@ -9,7 +9,7 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.rotators import add_links, new_campaign, rotated_to
-from tests.support.visits import ACCEPT_HTML, IPHONE, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, IPHONE, clicks, new_link, visit
 from waypost.campaigns import rotator
 from waypost.db import schema
 
@@ -56,7 +56,7 @@ def test_rotator_without_usable_link_redirects_to_public_list(service: AsgiClien
     campaign = new_campaign(ana, name="Spring")
     assert visit(service, "r/spring").status_code == 404
     add_links(ana, campaign, "one", password="secret")
-    for headers, kind in (({}, "application/json"), (ACCEPT_HTML, "text/html; charset=utf-8")):
+    for headers, kind in ((ACCEPT_JSON, "application/json"), (ACCEPT_HTML, "text/html; charset=utf-8")):
         response = visit(service, "r/spring", headers=headers)
         assert (response.status_code, response.headers["content-type"]) == (404, kind)
     ana.update("campaign", campaign, name="Spring", public=True)

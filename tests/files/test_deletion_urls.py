@@ -7,8 +7,10 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.files import download, objects, upload
-from tests.support.visits import ACCEPT_HTML
+from tests.support.visits import ACCEPT_HTML, CHROME
 from waypost.db.schema import accounts
+
+BROWSER = {**ACCEPT_HTML, "User-Agent": CHROME}
 
 
 @pytest.fixture
@@ -30,17 +32,17 @@ def test_program_deletes_file_without_key(method: str, ana: Person, service: Any
 
 
 def test_get_deletes_nothing(ana: Person, service: Any, deletion_path: str) -> None:
-    page = service.get(deletion_path, headers=ACCEPT_HTML)
+    page = service.get(deletion_path, headers=BROWSER)
     assert (page.status_code, page.headers["referrer-policy"]) == (200, "no-referrer")
     assert '<form method="post">' in page.text
     assert service.get(deletion_path).status_code == 405
     assert service.get(deletion_path).headers["allow"] == "DELETE, POST"
-    assert service.head(deletion_path, headers=ACCEPT_HTML).status_code == 200
+    assert service.head(deletion_path, headers=BROWSER).status_code == 200
     assert ana.get("/files")["result"] == 1
 
 
 def test_button_of_page_deletes_file(ana: Person, service: Any, deletion_path: str) -> None:
-    page = service.post(deletion_path, headers=ACCEPT_HTML, data={})
+    page = service.post(deletion_path, headers=BROWSER, data={})
     assert page.status_code == 200
     assert "The file was deleted" in page.text
     assert ana.get("/files")["result"] == 0

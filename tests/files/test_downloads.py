@@ -13,7 +13,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
-from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, visit
+from tests.support.visits import ACCEPT_JSON, CURL, GOOGLEBOT, SLACK, click_totals, visit
 
 pytestmark = ON_SQLITE
 
@@ -112,7 +112,8 @@ def test_tags_show_picture_only_where_visitors_may_see_it(ana: Person, service: 
         tags = _open_graph(service, alias)
         assert tags["title"].startswith("a.")
         assert "image" not in tags
-    assert _open_graph(service, "locked") == {}
+    assert _open_graph(service, "locked")["title"] == "Password required"
+    assert "a.png" not in visit(service, "locked", agent=SLACK).text
     basic = {"Authorization": "Basic OmEgc2VjcmV0"}  # :a secret
     unlocked = visit(service, "locked", agent=SLACK, headers=basic)
     assert ("a.png" in unlocked.text, "og:image" in unlocked.text) == (True, False)
@@ -251,7 +252,8 @@ def test_preview_honors_preconditions_and_ranges(ana: Person, service: AsgiClien
 def test_preview_of_file_takes_no_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     assert "a.bin" in open_page(service, "mine+").text
-    assert (download(service, "mine+").json()["size"], download(service, "mine+").json()["left"]) == (len(CONTENT), 1)
+    details = visit(service, "mine+", headers=ACCEPT_JSON).json()
+    assert (details["size"], details["left"]) == (len(CONTENT), 1)
     assert downloads_left(ana, file) == 1
     assert download(service).status_code == 200
     assert download(service, "mine+").status_code == 410

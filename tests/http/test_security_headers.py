@@ -12,7 +12,7 @@ from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
 from tests.support.files import new_file
 from tests.support.html import open_page
-from tests.support.visits import ACCEPT_HTML, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, new_link, visit
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -40,7 +40,7 @@ def _running(settings: Settings, address: str = "testclient", **changes: Any) ->
     ],
 )
 def test_response_without_page_is_isolated(ana: Person, path: str) -> None:
-    headers = ana.client.get(path).headers
+    headers = ana.client.get(path, headers=ACCEPT_JSON).headers
     assert headers["x-content-type-options"] == "nosniff"
     if path == "/dashboard/static/unknown" or path.startswith(("/u/", "/report", "/.")):
         assert "default-src 'none'" in headers["content-security-policy"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
+from tests.support.visits import ACCEPT_JSON
 from waypost.errors import Problem
 from waypost.urls import alias_rules
 
@@ -185,8 +186,8 @@ def test_paths_of_the_service_are_reserved() -> None:
 def test_alias_cannot_hide_path_of_the_service(service: AsgiClient) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in alias_rules.RESERVED
-        assert service.get(f"/{word}").json().get("code") != "missing"  # the response for an unknown alias
-    assert service.get("/no-such-alias").json()["code"] == "missing"
+        assert service.get(f"/{word}", headers=ACCEPT_JSON).json().get("code") != "missing"  # the response for an unknown alias
+    assert service.get("/no-such-alias", headers=ACCEPT_JSON).json()["code"] == "missing"
 
 
 @pytest.mark.parametrize("length", [3, 6, 12, 50])

@@ -14,7 +14,7 @@ from tests.support.html import open_page
 from tests.support.protocol import protocol_client
 from tests.support.server import serving
 from tests.support.url_fields import EVIL, URL_FIELDS
-from tests.support.visits import ACCEPT_HTML, CURL, IPHONE, SLACK, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, IPHONE, SLACK, clicks, new_link, visit
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.moderation import blocklist
@@ -90,7 +90,7 @@ def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Per
     assert (response.status_code, "location" in response.headers) == (403, False)
     assert "Blocked" in response.text
     assert "evil.example" not in response.text
-    assert visit(service, "one", agent=CURL).json()["code"] == "blocked"
+    assert visit(service, "one", headers=ACCEPT_JSON).json()["code"] == "blocked"
     assert visit(service, "one+").status_code == 403
     assert clicks(ana, link)[0] == 2
     ana.update("url", link, title="Still there")
@@ -269,7 +269,7 @@ def test_blocked_bio_blocks_are_hidden_and_return_403(ana: Person) -> None:
     assert "Good" in page.response.text
     assert not any(word in page.response.text for word in ("Bad", "A picture", "Another", "Mastodon", "Zoe", "evil"))
     assert page.policy["img-src"] == ["data:", "'self'"]
-    response = visit(ana.client, "ana-costa")
+    response = visit(ana.client, "ana-costa", headers=ACCEPT_JSON)
     assert ([block["title"] for block in response.json()["blocks"]], "evil" in response.text) == (["Good"], False)
     statuses = [visit(ana.client, f"ana-costa/{part}", headers=ACCEPT_HTML).status_code for part in (*ids, "vcard")]
     assert statuses == [302, *[403] * 6]

@@ -9,7 +9,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.files import upload
 from tests.support.server import at_once
-from tests.support.visits import ACCEPT_HTML, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, new_link, visit
 from waypost.db.database import Database
 from waypost.http.rate_limit import POLICIES, REPORTS_PER_HOUR, Limit
 from waypost.moderation import reports
@@ -24,7 +24,7 @@ def _raised_minute_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _report(service: AsgiClient, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
-    return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields})
+    return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields}, headers=ACCEPT_JSON)
 
 
 def _stored_reports(database: Database) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import new_code
 from tests.support.visits import (
     ACCEPT_HTML,
+    ACCEPT_JSON,
     ANDROID,
     CHROME,
     CURL,
@@ -141,7 +142,7 @@ def test_change_applies_to_next_scan(ana: Person) -> None:
 
 def test_code_preview_is_not_counted(ana: Person) -> None:
     code, alias = new_code(ana)
-    assert visit(ana.client, f"{alias}+").json()["url"] == "https://example.com/page"
+    assert visit(ana.client, f"{alias}+", headers=ACCEPT_JSON).json()["url"] == "https://example.com/page"
     assert "https://example.com/page" in visit(ana.client, f"{alias}+", headers=ACCEPT_HTML).text
     _, text = new_code(ana, "text", "Hello")
     assert visit(ana.client, f"{text}+").status_code == 404

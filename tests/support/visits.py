@@ -28,6 +28,7 @@ GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.
 SLACK = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
 CURL = "curl/8.5.0"
 ACCEPT_HTML = {"Accept": "text/html,application/xhtml+xml"}
+ACCEPT_JSON = {"Accept": "application/json"}
 DESTINATION = "https://example.com/page"
 
 

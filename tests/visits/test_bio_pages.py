@@ -10,7 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, new_bio, open_bio
 from tests.support.databases import ON_SQLITE
 from tests.support.html import Page
-from tests.support.visits import CHROME, CURL, GOOGLEBOT, SLACK, click_totals, visit
+from tests.support.visits import ACCEPT_JSON, CHROME, CURL, GOOGLEBOT, SLACK, click_totals, visit
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -140,12 +140,16 @@ def test_bio_page_has_metadata_for_search_and_previews(ana: Person) -> None:
 
 def test_bio_page_returns_json_to_programs(ana: Person) -> None:
     bio = new_bio(ana, title="Ana Costa", sensitive=True)
-    body = visit(ana.client, "ana-costa", agent=CURL).json()
+    body = visit(ana.client, "ana-costa", agent=CURL, headers=ACCEPT_JSON).json()
     first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     assert body["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
     assert body["blocks"][2] == BLOCKS[2]
     assert (body["error"], body["title"], body["sensitive"]) == (0, "Ana Costa", True)
-    assert visit(ana.client, "ana-costa+").json() == {"error": 0, "url": f"{BASE}/ana-costa", "title": "Ana Costa"}
+    assert visit(ana.client, "ana-costa+", headers=ACCEPT_JSON).json() == {
+        "error": 0,
+        "url": f"{BASE}/ana-costa",
+        "title": "Ana Costa",
+    }
 
 
 def test_sensitive_bio_page_warns_and_counts_after_confirmation(ana: Person) -> None:
@@ -226,7 +230,7 @@ def test_hidden_block_is_not_shown_until_it_is_unhidden(ana: Person) -> None:
     assert "Shop" not in response.text
     assert "Blog" in response.text
     assert "pictures.example" not in response.text + response.headers["content-security-policy"]
-    public = visit(ana.client, "ana-costa", agent=CURL).json()["blocks"]
+    public = visit(ana.client, "ana-costa", agent=CURL, headers=ACCEPT_JSON).json()["blocks"]
     assert [block["type"] for block in public] == ["link", "heading", "text", "social"]
     assert all("hidden" not in block for block in public)
     for segment in (shop, card, "vcard"):

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.visits import ACCEPT_HTML, GOOGLEBOT, SLACK, click_totals, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, GOOGLEBOT, SLACK, click_totals, new_link, visit
 from waypost.db import schema
 
 OVERRIDE = "\u202e"
@@ -20,7 +20,7 @@ def _campaign(person: Person, *, slug: str | None = "spring", public: bool = Tru
 
 
 def _list_data(service: AsgiClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
-    response = visit(service, f"u/ana/{slug}-{campaign}{query}")
+    response = visit(service, f"u/ana/{slug}-{campaign}{query}", headers=ACCEPT_JSON)
     assert response.status_code == 200
     data: dict[str, Any] = response.json()["data"]
     return data

@@ -11,6 +11,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
 from tests.support.visits import (
     ACCEPT_HTML,
+    ACCEPT_JSON,
     ANDROID,
     CHROME,
     CURL,
@@ -101,14 +102,14 @@ def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: A
     new_link(ana, "once", clicklimit=1)
     new_link(ana, "once-over", clicklimit=1, expiryurl=OVER)
     for alias in ("once", "once-over"):
-        assert visit(service, f"{alias}+").json()["url"] == DESTINATION  # looking takes nothing
+        assert visit(service, f"{alias}+", headers=ACCEPT_JSON).json()["url"] == DESTINATION  # looking takes nothing
         assert visit(service, alias).headers["location"] == DESTINATION
     page = visit(service, "once", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["content-type"]) == (410, "text/html; charset=utf-8")
-    assert visit(service, "once").json()["code"] == "gone"
+    assert visit(service, "once", headers=ACCEPT_JSON).json()["code"] == "gone"
     assert visit(service, "once+").status_code == 410
     assert visit(service, "once-over").headers["location"] == OVER
-    assert visit(service, "once-over+").json()["url"] == OVER
+    assert visit(service, "once-over+", headers=ACCEPT_JSON).json()["url"] == OVER
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sqlalchemy import text as sql
 import waypost
 from tests.conftest import Person
 from tests.support.databases import ON_SQLITE
-from tests.support.visits import ACCEPT_HTML, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CURL, new_link, visit
 from waypost.http import media_types
 from waypost.visits import i18n
 
@@ -53,7 +53,7 @@ def test_error_is_page_for_browsers_and_json_for_programs(
         assert f'<html lang="{language}" dir="ltr">' in page.text
         assert "script" not in page.headers["content-security-policy"]
         assert page.headers["cache-control"] == "private, no-store"
-    response = visit(ana.client, path, method, headers={"Accept-Language": "de"})
+    response = visit(ana.client, path, method, agent=CURL, headers={**ACCEPT_JSON, "Accept-Language": "de"})
     assert (response.status_code, response.headers["cache-control"]) == (status, "private, no-store")
     assert (response.json()["error"], response.json()["code"]) == (1, code)
     assert "Allow" in response.headers if status == 405 else "Allow" not in response.headers
@@ -111,11 +111,11 @@ def test_internal_error_reveals_no_details(ana: Person, damage: str, status: int
     ana.post("/bio/add", {"name": "secret", "alias": "ana-costa"})
     ana.write(lambda tx: tx.execute(sql(damage)))
     quiet = ana.client.another(raises=False)
-    for headers in (ACCEPT_HTML, {}):
+    for headers in (ACCEPT_HTML, ACCEPT_JSON):
         response = quiet.get("/ana-costa", headers={"Host": "go.localhost", **headers})
         assert (response.status_code, "retry-after" in response.headers) == (status, status == 503)
         assert not any(word in response.text for word in ("secret", "bios", "SELECT", "Traceback", "sqlite"))
-        if headers:
+        if headers is ACCEPT_HTML:
             assert f"<h1>{title}</h1>" in response.text
         else:
             assert response.json()["code"] == code

@@ -120,7 +120,7 @@ def test_invalid_submission_is_rejected_with_field_at_fault(
 def test_error_of_a_field_is_in_the_visitors_language(ana: Person) -> None:
     item, _, page = open_overlay(ana, "contact")
     form, german = form_fields(page, **{**MESSAGE, "message": "a\x00b"}), {"Accept-Language": "de"}
-    response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers={**german, "Accept": "*/*"})
+    response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers={**german, "Accept": "application/json"})
     assert response.json()["message"] == "Ihre Nachricht darf keine NUL-Zeichen enthalten."
 
 

@@ -10,6 +10,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import (
     ACCEPT_HTML,
+    ACCEPT_JSON,
     ANDROID,
     CHROME,
     CURL,
@@ -134,7 +135,7 @@ def test_expired_link_redirects_to_expiry_url(ana: Person, service: AsgiClient) 
         for _ in range(2):
             response = visit(service, "spring?a=b")
             assert (response.status_code, response.headers["location"]) == (302, OVER)
-        assert visit(service, "spring+").json()["url"] == OVER
+        assert visit(service, "spring+", headers=ACCEPT_JSON).json()["url"] == OVER
         assert click_totals(ana, f"/url/{link}") == {"late": 2}
 
 
@@ -155,7 +156,7 @@ def test_plus_suffix_shows_destination(ana: Person, service: AsgiClient) -> None
     assert "&lt;b&gt;Spring&lt;/b&gt;" in page.text
     assert 'href="/spring"' in page.text
     assert "<script" not in page.text
-    response = visit(service, "spring+")
+    response = visit(service, "spring+", headers=ACCEPT_JSON)
     assert response.json() == {"error": 0, "url": f"{hostile}&utm=x", "title": "<b>Spring</b>"}
     assert response.headers["cache-control"] == NO_STORE
     assert click_totals(ana, f"/url/{link}") == {}

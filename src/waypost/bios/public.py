@@ -26,7 +26,7 @@ from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
 from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.request import VisitRequest, read_visit
-from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_html
+from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_json
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
 
@@ -37,15 +37,15 @@ _MAX_SUMMARY = 300  # characters of the description in a link preview
 
 
 async def visit_bio(request: Request, services: Services, visit: VisitRequest, bio: BioView) -> Response:
-    """Show the page and count the visit. A sensitive page shows browsers a warning first, which counts nothing."""
+    """Show the page and count the visit. A sensitive page shows a warning first, which counts nothing."""
     if request.method == "POST":
         return _confirm(bio, services.settings)
-    if wants_html(request) and bio.sensitive and not _is_confirmed(request, bio):
+    if bio.sensitive and not wants_json(request) and not _is_confirmed(request, bio):
         title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
     services.visits.log_visit(_journal_target(bio), visit)
     page = _page(request, services.pages, bio, services.settings, await _forms(services, bio))
-    if wants_html(request) and request.query_params.get("sure") == "1":
+    if not wants_json(request) and request.query_params.get("sure") == "1":
         _set_confirmed(page, bio, services.settings)
     return page
 
@@ -133,7 +133,7 @@ def _page(
     forms: Mapping[int, PageForm] = _NO_FORMS,
 ) -> Response:
     bio = view.shown_at(bio, clock.now())
-    if not wants_html(request):
+    if wants_json(request):
         return JSONResponse(view.as_json(bio, settings.base), headers=NO_STORE)
     context = {**_context(bio, settings, forms), "script": policy.script()}
     return pages.page("bio.html", request=request, headers=policy.headers(bio), **context)

@@ -18,7 +18,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url, rotator_url, short_url
 from waypost.visits.avatar import hue
 from waypost.visits.request import read_visit
-from waypost.visits.responses import NO_STORE, redirect, wants_html
+from waypost.visits.responses import NO_STORE, redirect, wants_json
 from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
 
@@ -50,7 +50,7 @@ async def visit_list(request: Request, services: Services) -> Response:
     page = await _read_page(request, services, campaign, q)
     if not is_owner:
         services.visits.log_visit(entry.item_fields(campaign.account, "campaign", campaign.id), visit)
-    if not wants_html(request):
+    if wants_json(request):
         return JSONResponse({"error": 0, "data": _json(campaign, page, url, services.settings)}, headers=NO_STORE)
     return services.pages.page("list.html", request=request, **_context(campaign, page, url, q, services.settings))
 

@@ -17,7 +17,7 @@ from waypost.signing import Signer
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
-from waypost.visits.responses import NO_STORE, json_error, wants_html
+from waypost.visits.responses import NO_STORE, json_error, wants_page
 from waypost.visits.services import Services
 
 _MAX_DIGITS = 18
@@ -52,14 +52,14 @@ async def delete_by_url(request: Request, services: Services) -> Response:
             raise
         return services.pages.refuse(request, "missing")  # deleted by another request
     await anyio.to_thread.run_sync(services.publish_changes)
-    if not wants_html(request):
+    if not wants_page(request):
         return JSONResponse({"error": 0, "message": "File has been deleted successfully."}, headers=NO_STORE)
     title = services.pages.translate(request, translatable("The file was deleted"))
     return services.pages.page("file_deleted.html", request=request, title=title, name=file.name)
 
 
 def _confirmation(request: Request, services: Services, file: _File) -> Response:
-    if not wants_html(request):
+    if not wants_page(request):
         message = "GET deletes nothing. Send DELETE or POST to this URL to delete the file."
         response = json_error(message, code=Kind.METHOD_NOT_ALLOWED.code, status=Kind.METHOD_NOT_ALLOWED.status)
         response.headers["Allow"] = "DELETE, POST"

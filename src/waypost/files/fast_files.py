@@ -54,7 +54,7 @@ class FastFiles:
         """Return the page or the download; None if the visit needs the slow path."""
         if file.password is not None or is_expired(file, clock.now()) or not visit.is_click:
             return None
-        if visit.wants_html and not visit.query:
+        if visit.wants_page and not visit.query:
             return self._page(file)
         return self._download(visit, file) if visit.query in ("", _DOWNLOAD) else None
 
@@ -72,7 +72,7 @@ class FastFiles:
     def _page_with(self, file: FileView, left: int | None) -> FastPage:
         """Return the page. It counts nothing."""
         render = partial(file_page, file=file, settings=self._services.settings, left=left)
-        return FastPage(b"", render, expiry=file.expiry, needs_html=True, left=left)
+        return FastPage(b"", render, expiry=file.expiry, is_for_browsers=True, left=left)
 
     def _read_left(self, file: FileView, done: Callable[[FastPage | None], None]) -> None:
         def finish(left: int | BaseException | None) -> None:

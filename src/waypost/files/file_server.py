@@ -208,7 +208,7 @@ def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Sign
 
 def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     """Return a visitor without a cookie. A program whose address is not known can resume with a cookie only."""
-    if visit.wants_html or visit.client_ip == UNKNOWN:
+    if visit.wants_page or visit.client_ip == UNKNOWN:
         token = visitor_tokens.new_visitor(signer, file)
         return Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
     return Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))

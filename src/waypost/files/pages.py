@@ -25,6 +25,7 @@ from waypost.files.api import file_url
 from waypost.files.schemas import FileChange
 from waypost.http import file_names, media_types
 from waypost.http.multipart import MultipartReader
+from waypost.visits.responses import wants_json
 
 pages = Router()
 SHAPE = Shape(flags=("unlock",), local_times=("expiry",))
@@ -138,7 +139,7 @@ _UPLOAD_ERRORS = frozenset({Kind.INVALID, Kind.TAKEN, Kind.TOO_LARGE, Kind.STORA
 
 def _upload_response(context: PageContext, form: Form, uploaded: Sequence[ops.File], filename: str) -> Response:
     """Return the result as a page, or as JSON for the script, which sends one file per request."""
-    if "application/json" in context.request.headers.get("accept", ""):
+    if wants_json(context.request):
         if form.errors:
             return JSONResponse(_upload_errors(form), 400)
         files = [{"id": file.id, "name": file.name, "url": file_url(file, context)} for file in uploaded]

@@ -19,7 +19,7 @@ from waypost.visits.alias import AliasKind
 from waypost.visits.domain_view import DomainView
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_html
+from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_json, wants_page
 from waypost.visits.services import Services
 
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
@@ -36,7 +36,7 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
         return services.pages.refuse(request, "guessing", kind="file")
     if not is_unlocked:
         return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
-    if request.method == "POST" and wants_html(request):
+    if request.method == "POST" and wants_page(request):
         response = redirect(alias_path(file.alias), status=303)
         if file.password is not None:
             set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file, services.settings)
@@ -51,10 +51,10 @@ async def preview_file(request: Request, services: Services, file: FileView) -> 
         return services.pages.refuse(request, "gone", kind="file")
     if file.password is not None:
         return services.pages.refuse(request, "missing")
-    if wants_html(request):
-        return file_page(request, services.pages, file=file, settings=services.settings, left=left)
-    details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
-    return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
+    if wants_json(request):
+        details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
+        return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
+    return file_page(request, services.pages, file=file, settings=services.settings, left=left)
 
 
 def has_password(file: FileView) -> bool:
@@ -69,7 +69,7 @@ async def _visit_unlocked(
     if query.get("preview") == "1" and _has_preview(file):
         response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
-    is_page = wants_html(request) and query.get("download") != "1"
+    is_page = wants_page(request) and query.get("download") != "1"
     if is_page or not (visit.is_click or visit.is_head):
         return await _visit_page(request, services, visit, file)
     response = await file_server.serve(request, services, visit, file, signer)

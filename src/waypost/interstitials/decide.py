@@ -17,7 +17,7 @@ class ClientTraits:
     """Facts that the decision depends on. `agent` is a kind of the classifier; `consent` was given to these pixels."""
 
     agent: str
-    wants_html: bool
+    is_browser: bool
     is_private: bool = False
     """The client asks not to be tracked (Do Not Track, Global Privacy Control)."""
     consent: Consent = ""
@@ -44,7 +44,7 @@ def choose_interstitial(
     if client.agent == "preview" and interstitials.card is not None:
         return InterstitialChoice("card")
     # Programs and crawlers are redirected: a page does not help them, and pixels must not count them.
-    if client.agent not in ("human", "tool") or not client.wants_html:
+    if client.agent not in ("human", "tool") or not client.is_browser:
         return NO_INTERSTITIAL
     is_declined = client.is_private or (needs_consent and client.consent == "no")
     pixels = () if is_declined else interstitials.pixels

@@ -26,7 +26,7 @@ from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
 from waypost.visits.link_view import LinkView
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.responses import PageRenderer, wants_html
+from waypost.visits.responses import PageRenderer, is_browser
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
 
@@ -253,7 +253,7 @@ def _client_traits(
     headers = request.headers
     return ClientTraits(
         agent=classifier.agent(visit.agent_text).kind,
-        wants_html=wants_html(request),
+        is_browser=is_browser(request),
         is_private=headers.get("dnt") == "1" or headers.get("sec-gpc") == "1",
         consent=answer or parse_consent(request.cookies.get(CONSENT_COOKIE, ""), interstitials.pixels),
     )

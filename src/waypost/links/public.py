@@ -44,7 +44,7 @@ def fast_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> Fast
     target = entry.item_fields(link.account, "link", link.id)
     if link.interstitials and outcome.is_click:
         render = splash_renderer(visits, visit, link, outcome.url)
-        return FastPage(target, render, expiry=link.expiry, needs_html=True) if render else None
+        return FastPage(target, render, expiry=link.expiry, is_for_browsers=True) if render else None
     return FastRedirect(
         outcome.url,
         target,

@@ -20,7 +20,7 @@ from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.visits import lookup
 from waypost.visits.i18n import translatable
 from waypost.visits.request import read_body, request_host
-from waypost.visits.responses import json_error, wants_html
+from waypost.visits.responses import json_error, wants_json
 from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
 
@@ -75,7 +75,7 @@ async def report(request: Request, services: Services) -> Response:
     if fault is not None:
         return _fault_response(request, services, form, fault)
     title = services.pages.translate(request, translatable("Thank you"))
-    if not wants_html(request):
+    if wants_json(request):
         return JSONResponse({"error": 0, "message": "Thank you. The administrator will review the link."})
     return services.pages.page("report_sent.html", request=request, title=title, url=form.url)
 
@@ -83,7 +83,7 @@ async def report(request: Request, services: Services) -> Response:
 def _fault_response(request: Request, services: Services, form: _ReportForm, fault: _Fault) -> Response:
     is_limit = fault is _LIMIT
     status, headers = (429, _RETRY_AFTER) if is_limit else (400, {})
-    if wants_html(request):
+    if not wants_json(request):
         page = _form_page(request, services, form, status=status, fault=fault)
         page.headers.update(headers)
         return page

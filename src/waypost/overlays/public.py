@@ -23,7 +23,7 @@ from waypost.visits.decide import RefusalReason
 from waypost.visits.i18n import translatable
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, find_overlay
 from waypost.visits.request import read_body
-from waypost.visits.responses import NO_STORE, wants_html
+from waypost.visits.responses import NO_STORE, wants_json
 from waypost.visits.services import Services
 
 _MAX_BODY_BYTES = 32_768  # a message of 5000 percent-encoded characters, and a long URL
@@ -140,7 +140,7 @@ async def _thank_you(request: Request, services: Services, form: _SubmittedForm)
         votes = await services.read(lambda tx: submissions.count_votes(tx, overlay.account, overlay.id))
         results = poll_results(overlay.options, votes)
     message = overlay.thanks or pages.translate(request, translatable("Your response has been sent."))
-    if not wants_html(request):
+    if wants_json(request):
         body: dict[str, Any] = {"error": 0, "message": message}
         if results:
             body["results"] = [result._asdict() for result in results]

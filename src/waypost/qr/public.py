@@ -18,7 +18,7 @@ from waypost.visits.i18n import translatable
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, redirect, wants_html
+from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, redirect, wants_page
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
 
@@ -90,7 +90,7 @@ def _uri(visit: VisitRequest, content: Content) -> str:
 
 def _content_page(request: Request, services: Services, qr: QrView, content: Content) -> Response:
     """Show content that is only text, such as Wi-Fi credentials."""
-    if not wants_html(request):
+    if not wants_page(request):
         return Response(content.text, media_type="text/plain; charset=utf-8", headers=PAGE_HEADERS)
     kind = translatable("Wi-Fi") if content.type == "wifi" else translatable("Text")
     title = qr.name or services.pages.translate(request, kind)

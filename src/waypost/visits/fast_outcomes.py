@@ -34,14 +34,14 @@ class FastRedirect(NamedTuple):
 
 
 class FastPage(NamedTuple):
-    """A page that depends on nothing but the record, `left`, the language, and whether the visitor wants HTML."""
+    """A page that depends on nothing but the record, `left`, the language, and whether the visitor prefers JSON."""
 
     journal_target: bytes
     render: Callable[[Request, PageRenderer], Response]
     """Called once for each language, with a request that has only the headers Accept and Accept-Language."""
     expiry: int | None = None
     """The last second in which the page is the same."""
-    needs_html: bool = False
+    is_for_browsers: bool = False
     """Other visitors than browsers need the slow path."""
     left: int | None = None
     """The remainder of a limit, if the page shows it. It was read for this visit."""

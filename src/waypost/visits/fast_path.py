@@ -36,6 +36,7 @@ from waypost.visits.request_sniffer import (
     FORWARDED,
     HOST,
     LANGUAGE,
+    MODE,
     RANGE,
     REFERRER,
     URL,
@@ -193,6 +194,7 @@ class FastPathProtocol(LimitedProtocol):
             accept_encoding=fields[ENCODING],
             byte_range=fields[RANGE],
             cookie=fields[COOKIE],
+            fetch_mode=fields[MODE],
         )
 
     def _hold_for_rotator(self, request: _Request) -> bool:

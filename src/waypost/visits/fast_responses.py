@@ -30,7 +30,7 @@ class PageView(NamedTuple):
 def page_request(view: PageView, domain: DomainView | None) -> Request:
     """Return a request with only the headers that a page may depend on."""
     headers = [
-        (b"accept", b"text/html" if view.is_html else b""),
+        (b"accept", b"text/html" if view.is_html else b"application/json"),
         (b"accept-encoding", view.coding.encode()),
         (b"accept-language", view.language.encode()),
     ]

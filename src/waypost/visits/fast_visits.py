@@ -218,7 +218,7 @@ class FastVisits:
 
     def _page(self, visit: VisitRequest, page: FastPage, version: int) -> HotResponse | None:
         view = self._page_view(visit)
-        if page.needs_html and not view.is_html:
+        if page.is_for_browsers and not visit.wants_page:
             return None
         name = (visit.host, visit.alias)
         key = page_key(name, *view)
@@ -242,7 +242,7 @@ class FastVisits:
 
     def _page_view(self, visit: VisitRequest) -> PageView:
         language = self._pages.language(visit.accept_language.decode("latin-1"))
-        return PageView(language, visit.wants_html, content_coding(visit.accept_encoding.decode("latin-1")))
+        return PageView(language, not visit.wants_json, content_coding(visit.accept_encoding.decode("latin-1")))
 
 
 def _rotated(response: HotResponse, campaign: JournalFields) -> RotatedResponse:

@@ -12,6 +12,7 @@ from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
+from waypost.visits import negotiation
 
 URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
 """Characters that have a meaning in a URL. They stay as they are when a URL is percent-encoded for a header."""
@@ -40,11 +41,18 @@ class VisitRequest(NamedTuple):
     byte_range: bytes = b""
     """The header Range."""
     cookie: bytes = b""
+    fetch_mode: bytes = b""
+    """The header Sec-Fetch-Mode."""
 
     @property
-    def wants_html(self) -> bool:
-        """Return whether the client is a browser that displays the response."""
-        return b"text/html" in self.accept
+    def wants_json(self) -> bool:
+        """Return whether the client gets a public page as JSON (decision 49)."""
+        return negotiation.prefers_json(self.accept.decode("latin-1"))
+
+    @property
+    def wants_page(self) -> bool:
+        """Return whether the client gets the page of a file, not its bytes (decision 22)."""
+        return negotiation.wants_page(self.accept.decode("latin-1"), self.agent_text, self.fetch_mode.decode("latin-1"))
 
     @property
     def flags(self) -> bytes:
@@ -80,10 +88,11 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
         password=await _read_password(request),
         is_head=request.method == "HEAD",
         is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),
-        accept=headers.get("accept", "").encode("latin-1"),
+        accept=", ".join(headers.getlist("accept")).encode("latin-1"),
         accept_encoding=headers.get("accept-encoding", "").encode("latin-1"),
         byte_range=headers.get("range", "").encode("latin-1"),
         cookie=headers.get("cookie", "").encode("latin-1"),
+        fetch_mode=headers.get("sec-fetch-mode", "").encode("latin-1"),
     )
 
 

@@ -15,9 +15,9 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from waypost.http.connection import MAX_HEADER_BYTES, MAX_HEADERS
 
-HOST, URL, AGENT, REFERRER, LANGUAGE, FORWARDED, COUNTRY, ACCEPT, ENCODING, RANGE, COOKIE, CONNECTION = range(12)
-"""Indexes of the fields of a request. URL: the path and query."""
-_UNSUPPORTED = 12
+HOST, URL, AGENT, REFERRER, LANGUAGE, FORWARDED, COUNTRY, ACCEPT, ENCODING, RANGE, COOKIE, MODE, CONNECTION = range(13)
+"""Indexes of the fields of a request. URL: the path and query; MODE: Sec-Fetch-Mode."""
+_UNSUPPORTED = 13
 _HOT_FIELDS = ACCEPT  # so many fields are all that a response from the cache needs
 # Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
 _HEADERS = {
@@ -29,12 +29,14 @@ _HEADERS = {
     b"accept-encoding": ENCODING,
     b"range": RANGE,
     b"cookie": COOKIE,
+    b"sec-fetch-mode": MODE,
     b"x-forwarded-for": FORWARDED,
     b"connection": CONNECTION,
     **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade"), _UNSUPPORTED),
     **dict.fromkeys((b"if-match", b"if-none-match", b"if-modified-since", b"if-unmodified-since"), _UNSUPPORTED),
     **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNSUPPORTED),
 }
+_SINGLE = (b"\nhost:", b"\nx-forwarded-for:", b"\naccept:")  # the slow path joins or refuses repeated ones
 _NOT_SENT, _URL_NAME = b"", b":"  # no header has these names
 _VALUE = rb"[ -~\x80-\xff]*+"
 _CAPTURED_VALUE = rb"([!-~\x80-\xff][ -~\x80-\xff]*+)"  # does not start with a blank, which the parser removes
@@ -199,7 +201,7 @@ class RequestSniffer:
         is_repeated = lines != len(values) + 1  # a header was sent twice
         if is_repeated:
             lower = data.lower()
-            if lower.count(b"\nhost:") > 1 or lower.count(b"\nx-forwarded-for:") > 1:
+            if any(lower.count(name) > 1 for name in _SINGLE):
                 return None
         names = tuple(values)
         layout = self._layouts[names] if names in self._layouts else self._learn(names)

@@ -1,4 +1,4 @@
-"""Pages and JSON errors for visitors: HTML for browsers, JSON for programs."""
+"""Pages and errors for visitors: HTML, or JSON for programs that prefer it (decision 49)."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -14,7 +14,7 @@ from waypost.branding.brand import NO_BRAND, Brand
 from waypost.http.compression import compress
 from waypost.languages import direction
 from waypost.observability.metrics import Meter
-from waypost.visits import i18n
+from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
@@ -164,7 +164,7 @@ class PageRenderer:
         self, request: Request, *, url: str, alias: str, title: str, report: str, default_title: str = ""
     ) -> Response:
         """Show the destination of an alias without a visit (decision 50). `default_title` is not translated yet."""
-        if not wants_html(request):
+        if wants_json(request):
             return JSONResponse({"error": 0, "url": url, "title": title}, headers=NO_STORE)
         heading = title or self.translate(request, default_title)
         return self.page("preview.html", request=request, title=heading, url=url, alias=alias, report=report)
@@ -189,17 +189,20 @@ class PageRenderer:
         """
         self._meter.count("refusals", reason)
         headers = {}
-        if reason == "locked" and not wants_html(request):
+        # Programs that get the bytes of a file, or send a password, get errors as JSON.
+        by_browser = kind == "file" or reason in ("locked", "guessing")
+        as_json = not wants_page(request) if by_browser else wants_json(request)
+        if reason == "locked" and as_json:
             headers["WWW-Authenticate"] = f'Basic realm="protected {kind}", charset="UTF-8"'
-        if detail and not wants_html(request):
+        if detail and as_json:
             return json_error(detail, code=reason, status=ERRORS[reason].status, field=field)
         context: dict[str, Any] = {"wrong_password": wrong_password, "detail": detail}
-        return self._error(request, reason, code=reason, kind=kind, headers=headers, **context)
+        return self._error(request, reason, code=reason, as_json=as_json, kind=kind, headers=headers, **context)
 
     def fail(self, request: Request, failure: Failure, *, code: str, retry_after: int | None = None) -> Response:
         """Return the error page for a failure of the service or an invalid request, without internal details."""
         headers = {"Retry-After": str(retry_after)} if retry_after else {}
-        return self._error(request, failure, code=code, headers=headers)
+        return self._error(request, failure, code=code, as_json=wants_json(request), headers=headers)
 
     def _error(
         self,
@@ -207,6 +210,7 @@ class PageRenderer:
         reason: RefusalReason | Failure,
         *,
         code: str,
+        as_json: bool,
         headers: dict[str, str],
         kind: str = "",
         **context: Any,
@@ -215,7 +219,7 @@ class PageRenderer:
         message = (error.file_text if kind == "file" else "") or error.text
         if reason in _RETRY_AFTER:
             headers = {"Retry-After": str(_RETRY_AFTER[reason]), **headers}
-        if not wants_html(request):
+        if as_json:
             return json_error(message, code=code, status=error.status, headers=headers)
         template = "password.html" if reason == "locked" else "error.html"
         page = self.page(template, request=request, status=error.status, error=error, message=message, **context)
@@ -260,9 +264,25 @@ def json_error(
     return JSONResponse(body, status, headers={**NO_STORE, **(headers or {})})
 
 
-def wants_html(request: Request) -> bool:
+def wants_json(request: Request) -> bool:
+    """Return whether the client gets a public page as JSON (decision 49)."""
+    return negotiation.prefers_json(_accept(request))
+
+
+def wants_page(request: Request) -> bool:
+    """Return whether the client gets the page of a file, or the form for a password (decision 22)."""
+    headers = request.headers
+    return negotiation.wants_page(_accept(request), headers.get("user-agent", ""), headers.get("sec-fetch-mode", ""))
+
+
+def is_browser(request: Request) -> bool:
     """Return whether the client is a browser that displays the response."""
-    return "text/html" in request.headers.get("accept", "")
+    headers = request.headers
+    return negotiation.is_browser(_accept(request), headers.get("user-agent", ""), headers.get("sec-fetch-mode", ""))
+
+
+def _accept(request: Request) -> str:
+    return ", ".join(request.headers.getlist("accept"))
 
 
 def redirect(url: str, *, status: int = 302) -> Response:
