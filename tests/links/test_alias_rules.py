@@ -186,7 +186,8 @@ def test_paths_of_the_service_are_reserved() -> None:
 def test_alias_cannot_hide_path_of_the_service(service: AsgiClient) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in alias_rules.RESERVED
-        assert service.get(f"/{word}", headers=ACCEPT_JSON).json().get("code") != "missing"  # the response for an unknown alias
+        assert service.get(f"/{word}", headers=ACCEPT_JSON).json().get("code") != "missing"
+    # The response for an unknown alias.
     assert service.get("/no-such-alias", headers=ACCEPT_JSON).json()["code"] == "missing"
 
 

@@ -54,14 +54,14 @@ def test_every_encoding_of_alias_reaches_same_link(ana: Person, service: AsgiCli
     ana.update("url", link, url="https://example.com/changed")
     for form in forms:
         assert _location(service, form) == "https://example.com/changed"
-    for form in ("gr%FC/a.b", "gr%C3%BC//a.b", "gr%C3%BC/a.b/", "gr%C3%BC", "gr%25C3%25BC/a.b"):
+    for form in ("gr%FC/a.b", "gr%C3%BC//a.b", "gr%C3%BC", "gr%25C3%25BC/a.b"):
         assert visit(service, f"{BRAND}/{form}").status_code == 404
 
 
 @ON_SQLITE
 def test_reserved_words_are_free_on_domains(ana: Person, service: AsgiClient) -> None:
     _brand(ana)
-    assert "Not found" in visit(service, f"{BRAND}/api").text
+    assert visit(service, f"{BRAND}/api").json()["error"] == 1
     words = [*sorted(alias_rules.RESERVED), "api/account", "dashboard/links", "api/docs", "qr/spring", "u/ana/list-1"]
     for word in words:
         new_link(ana, word, domain=BRAND, url=f"https://example.com/{word}")

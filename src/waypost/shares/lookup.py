@@ -13,6 +13,7 @@ from waypost.dashboard.periods import ALL, DEFAULT, Bounds
 from waypost.db import crud
 from waypost.db.schema import accounts, bios, campaigns, click_times, domains, links, qrs, shares
 from waypost.shares.ops import TABLES, Share
+from waypost.urls import alias_rules
 from waypost.urls.short_urls import rotator_url, short_url
 
 _PUBLIC = re.compile(r"(.+)-([1-9][0-9]{0,14})\Z")
@@ -30,7 +31,15 @@ class SharedItem:
 
 
 def find(tx: Connection, name: str, base: str) -> SharedItem | None:
-    """Return the shared item of an address; None if there is none, it has expired, or its account is suspended."""
+    """Return the shared item of an address; None if there is none, it has expired, or its account is suspended.
+
+    An address that is not found is looked up once more without what chats append to it.
+    """
+    trimmed = alias_rules.without_appended(name)
+    return _find(tx, name, base) or (None if trimmed == name else _find(tx, trimmed, base))
+
+
+def _find(tx: Connection, name: str, base: str) -> SharedItem | None:
     if not _NAME.match(name):
         return None
     share = _find_share(tx, and_(_c.token == name, _c.slug == ""))

@@ -23,7 +23,7 @@ from waypost.shares.lookup import SharedItem
 from waypost.shares.ops import Share
 
 pages = Router()
-_PATH = "/stats/{name}"
+_PATH = "/stats/{name:path}"
 _UNLOCKED, _COOKIE = "unlocked statistics", "waypost_stats"
 _UNLOCKED_SECONDS = 86_400
 _FIELD, _MAX_PASSWORD = "password", 128  # name and length of the field

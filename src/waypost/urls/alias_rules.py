@@ -27,6 +27,12 @@ _SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
 _DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)*\Z")
 _RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[^/]+)\Z")
 _PUNCTUATION = "-_.~"
+_OWN_PUNCTUATION = "-_"
+_MAX_APPENDED = 64
+# Symbols that surround addresses in texts, and invisible characters that Unicode counts as letters, marks or symbols.
+_APPENDED = frozenset("<>|~^`\u00b4\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffd") | {
+    chr(code) for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F)) for code in range(first, last + 1)
+}
 # No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 
@@ -79,6 +85,22 @@ def is_valid(alias: str, *, host: str = "") -> bool:
 def is_reserved(alias: str, *, host: str = "") -> bool:
     """Return whether the service needs this alias on a host."""
     return bool(_RESERVED_ON_DOMAINS.match(alias)) if host else alias.lower() in RESERVED
+
+
+def without_appended(path: str, *, host: str | None = None) -> str:
+    """Return a path without what programs append to an address: `/`, punctuation, blanks, invisible characters.
+
+    `host`: keep what can end an alias on this host. The `+` of a preview always stays.
+    """
+    kept = "" if host is None else _PUNCTUATION if host else _OWN_PUNCTUATION
+    end = len(path)
+    while end > len(path) - _MAX_APPENDED and end and path[end - 1] not in kept and _is_appended(path[end - 1]):
+        end -= 1
+    return path[:end]
+
+
+def _is_appended(character: str) -> bool:
+    return character in _APPENDED or unicodedata.category(character)[0] in "PZC"
 
 
 def _is_part(text: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,9 +17,11 @@ from waypost.branding.brand import NO_BRAND, Brand
 from waypost.errors import Kind, Problem
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.security_headers import header_of
+from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.domain_view import DomainView
+from waypost.visits.forgiving_paths import meant_path
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
 from waypost.visits.services import Handler, Services
 
@@ -44,6 +47,8 @@ class PublicApp:
         scope[DOMAIN_KEY] = domain = await self._find_domain(scope)
         if domain is None:
             scope[BRAND_KEY] = await self._brand_of_installation()
+        elif alias_rules.without_appended(scope["path"]) != scope["path"]:
+            scope = await self._forgiving(scope, domain)
         app = self._domain_app if domain is not None and domain.id else self._app
         await app(scope, receive, send)
 
@@ -52,11 +57,20 @@ class PublicApp:
         if is_own(header_of(scope, b"host"), self._services.settings) or await self._find_domain(scope) is None:
             return False
         visits, host = self._services.visits, host_of(header_of(scope, b"host"))
-        path = scope["path"].removeprefix("/").removesuffix("+")
         with suppress(Problem):  # the service's own paths are answered without the database
+            path = await meant_path(visits, host, scope["path"])
+            path = path.removeprefix("/").removesuffix("+")
             alias = await visits.canonical_alias(host, path)
             return any([await visits.resolve(host, name) for name in {alias, alias.removesuffix("/qr")}])
         return False
+
+    async def _forgiving(self, scope: Scope, domain: DomainView) -> Scope:
+        """Return the request for the path that is meant."""
+        host = host_of(header_of(scope, b"host")) if domain.id else OWN
+        with suppress(Problem):  # the routes respond with the problem
+            path = await meant_path(self._services.visits, host, scope["path"])
+            return {**scope, "path": path, "raw_path": quote(path).encode()}
+        return scope
 
     async def _brand_of_installation(self) -> Brand:
         with suppress(Problem):  # the page is shown without a brand

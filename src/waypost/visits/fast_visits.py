@@ -148,7 +148,8 @@ class FastVisits:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         if record is None:
             may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
-            return None if may_be_path else self._not_found_response(visit)
+            may_be_other = may_be_path or alias_rules.without_appended(visit.alias) != visit.alias
+            return None if may_be_other else self._not_found_response(visit)
         rule = self._rules.get(type(record))
         outcome = rule(self._visits, visit, record) if rule else None
         if isinstance(outcome, FastRedirect):
