@@ -26,6 +26,8 @@ _START_PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={version}/">
 <p><a href="{version}/">Documentation of waypost</a></p>
 """
+RECORDS = ("mcp-session/", "decisions/", "adr/", "CHANGELOG/", "performance/")
+_ALL_WORDS, _ANY_WORD = '(n,"and",', '(n,"or",'  # the rule for several words, in the worker of the search
 _VERSION = re.compile(r"\d+\.\d+")
 _LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
 
@@ -42,10 +44,30 @@ def main() -> None:
         completed = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)  # noqa: S603  # fixed
         if completed.returncode != 0:
             sys.exit(f"{completed.stdout}{completed.stderr}")
+        rank_guides_first(site / "search.json")
+        match_any_word(site)
         shutil.rmtree(target / version, ignore_errors=True)
         shutil.copytree(site, target / version)
     list_versions(target)
     print(target)
+
+
+def rank_guides_first(index: Path) -> None:
+    """Move transcripts and records of decisions to the end of the search index, with only their titles."""
+    search = json.loads(index.read_text())
+    guides = [item for item in search["items"] if not item["location"].startswith(RECORDS)]
+    records = [item | {"text": ""} for item in search["items"] if item["location"].startswith(RECORDS)]
+    search["items"] = guides + records
+    index.write_text(json.dumps(search))
+
+
+def match_any_word(site: Path) -> None:
+    """Let the search find pages with some of the words: those with most words come first. zensical has no setting."""
+    (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.js")
+    script = worker.read_text()
+    if script.count(_ALL_WORDS) != 1:
+        sys.exit("The search of this version of zensical is unknown: adapt match_any_word.")
+    worker.write_text(script.replace(_ALL_WORDS, _ANY_WORD))
 
 
 def project_settings(published: publication.Publication) -> str:

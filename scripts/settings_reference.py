@@ -31,7 +31,7 @@ instead of `WAYPOST_SMTP_URL`. The file contains one line. Setting both is an er
 
 
 class Note(NamedTuple):
-    """An example of a setting, and what happens with it."""
+    """An example of a setting, and what happens with the example: the page says so."""
 
     example: str
     consequence: str
@@ -61,9 +61,10 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         "port": Note("8080", "The proxy must use the new port. Ports below 1024 need a privilege."),
         "trusted_proxies": Note(
             "127.0.0.1",
-            "Without it, all visitors behind a proxy have its address: rate limits, unique clicks and"
-            " countries are wrong. With too wide a network, visitors can choose their address. Clients whose address a"
-            " trusted proxy does not tell are unknown; see docs/reverse-proxy.md.",
+            "The proxy on the same machine tells the address of each visitor. Without it, all visitors have the"
+            " address of the proxy: rate limits, unique clicks and countries are wrong. With too wide a network,"
+            " visitors can choose their address. Clients whose address a trusted proxy does not tell are unknown; see"
+            " docs/reverse-proxy.md.",
         ),
         "country_header": Note(
             "CF-IPCountry",
@@ -179,11 +180,12 @@ def page(written: str) -> str:
 
 def _section(name: str, note: Note) -> list[str]:
     field = _field(name)
-    lines = [f"### `{_variable(name)}`", "", f"{field.description} {note.consequence}", ""]
+    lines = [f"### `{_variable(name)}`", "", str(field.description), ""]
     lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}"]
     if name in secret_files.SECRETS:
         lines.append(f"- Or a file with the value: `{secret_files.variable(name)}`")
-    return [*lines, f"- Example: `{_variable(name)}={note.example}`", ""]
+    lines.append(f"- Example: `{_variable(name)}={note.example}`")
+    return [*lines, f"- With the example: {note.consequence}", ""]
 
 
 def _variable(name: str) -> str:

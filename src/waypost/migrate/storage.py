@@ -17,7 +17,7 @@ from waypost.trash import ops as trash
 
 _File = Row[tuple[str, str, int, bytes]] | trash.StoredObject
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with the step (a table, "files", or "check of …"), and the rows or bytes that are done, and in total."""
+"""Called with the step, such as "copy" or "check", and the rows or bytes that are done, and in total."""
 
 
 @dataclass(frozen=True)
