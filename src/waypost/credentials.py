@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import threading
+import unicodedata
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -16,18 +17,26 @@ _semaphore = threading.BoundedSemaphore(4)
 
 
 def hash_password(password: str) -> str:
-    """Return the Argon2id hash of a password. Slow on purpose: never call it in a transaction."""
+    """Return the Argon2id hash of a password in NFC. Slow on purpose: never call it in a transaction."""
     with _semaphore:
-        return _hasher.hash(password)
+        return _hasher.hash(unicodedata.normalize("NFC", password))
 
 
 def password_matches(hashed: str, password: str) -> bool:
-    """Return whether `hashed` is the hash of `password`. Slow on purpose."""
+    """Return whether `hashed` is the hash of `password` in any Unicode form (decision 72). Slow on purpose.
+
+    Hashes made before that rule are those of the form that was typed.
+    """
+    forms = (unicodedata.normalize("NFC", password), password, unicodedata.normalize("NFD", password))
     with _semaphore:
-        try:
-            return _hasher.verify(hashed, password)
-        except (VerificationError, InvalidHashError):
-            return False
+        return any(_is_hash_of(hashed, form) for form in dict.fromkeys(forms))
+
+
+def _is_hash_of(hashed: str, password: str) -> bool:
+    try:
+        return _hasher.verify(hashed, password)
+    except (VerificationError, InvalidHashError):
+        return False
 
 
 def new_password() -> str:

@@ -43,7 +43,7 @@ def _assert_errors(response: Any, expected: list[str]) -> None:
         assert error.startswith(beginning), errors
 
 
-_WIFI = {"type": "wifi", "wifi.pass": "x", "name": "x" * 300, "foreground": "zz", "caption": "\U0001f980"}
+_WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": "zz", "caption": "\U0001f980"}
 
 
 @pytest.mark.parametrize(

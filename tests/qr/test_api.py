@@ -48,13 +48,15 @@ def test_dynamic_overrides_type_and_cannot_change(ana: Person) -> None:
     assert refused(ana, type="app", data="https://example.com/", dynamic=False)[0] == "dynamic"
 
 
-def test_unknown_data_fields_are_dropped(ana: Person) -> None:
+def test_unknown_data_field_is_named_and_rejected(ana: Person) -> None:
     deep = "[" * 900 + "]" * 900
     for junk in (r'"\ud800": 1', r'"junk": "\u0000"', r'"junk": "\ud800"', '"junk": 1e400', f'"junk": {deep}'):
         body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
         response = ana.call("POST", "/qr/add", content=body.encode())
-        assert response.status_code == 200, response.text
-        assert ana.details("qr", response.json()["id"])["data"] == {"phone": "112"}
+        assert (response.status_code, response.json()["field"]) == (400, "data"), response.text
+        assert "is not a part of the type sms, which has phone, message." in response.json()["message"]
+    code, _ = new_code(ana, "sms", {"phone": "112", "note": "", "name": None})
+    assert ana.details("qr", code)["data"] == {"phone": "112"}
 
 
 def test_type_change_keeps_alias_and_validates_data(ana: Person) -> None:
@@ -81,7 +83,9 @@ COLOURS = (
     ({"foreground": "#ffd000"}, "foreground", "contrast of 1.5:1"),
     ({"background": "#303030"}, "foreground", "make foreground darker or background lighter"),
     ({"gradient": {"color": "#ffee88"}}, "gradient", "make gradient darker"),
-    ({"foreground": "#123"}, "foreground", "rgb(r,g,b)"),
+    ({"foreground": "#12"}, "foreground", "rgb(r,g,b)"),
+    ({"foreground": "dark"}, "foreground", "a name such as navy"),
+    ({"background": "transparent"}, "background", "the surface behind the code would decide"),
     ({"foreground": "rgb(0,0,300)"}, "foreground", "0 to 255"),
 )
 

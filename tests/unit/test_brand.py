@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.support.brands import data_url, logo
-from waypost.branding import colors
+from waypost import web_colors
 from waypost.branding.brand import (
     NO_BRAND,
     Brand,
@@ -43,7 +43,7 @@ _MAX_LOGO = 24 * 1024
     ],
 )
 def test_color_is_read_or_rejected(text: str, color: str | None) -> None:
-    assert colors.parse(text) == color
+    assert web_colors.parse(text) == color
 
 
 @given(st.integers(0, 0xFFFFFF))
@@ -66,7 +66,7 @@ def test_surfaces_are_those_of_the_dashboard() -> None:
     for name in ("background", "card", "inset", "muted", "on_accent"):
         match = re.search(rf"--{name.replace('_', '-')}: light-dark\((#\w+), (#\w+)\)", _TOKENS)
         assert match is not None
-        values = [colors.parse(value) for value in match.groups()]
+        values = [web_colors.parse(value) for value in match.groups()]
         assert [getattr(LIGHT, name), getattr(DARK, name)] == values, name
     for token in re.findall(r"--([a-z-]+):", dashboard_style("#0a5cff")):
         assert f"--{token}: light-dark(" in _TOKENS

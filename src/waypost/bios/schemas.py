@@ -12,6 +12,8 @@ from waypost.api.types import Alias, Color, CreatedAt, Id, ItemId, Line, Name, N
 from waypost.bios.embeds import SERVICE_NAMES
 from waypost.bios.picture_copies import MAX_BYTES
 from waypost.clicks.stats.reports import Clicks, StatisticsBlock, UniqueClicks
+from waypost.errors import Problem
+from waypost.qrcode import vcard
 
 _NAME = Field(description="Name for yourself.", examples=["Ana's links"])
 _TITLE = Field(description="Heading of the page; the name by default.", examples=["Ana Silva, potter"])
@@ -217,10 +219,12 @@ class CardBlock(_Block):
     type: Annotated[Literal["vcard"], _BLOCK_TYPE]
     fname: Annotated[Line, Field(description="First name.", examples=["Ana"])] = ""
     lname: Annotated[Line, Field(description="Last name.", examples=["Silva"])] = ""
+    nickname: Annotated[Line, Field(description="Nickname.", examples=["Anita"])] = ""
     org: Annotated[Line, Field(description="Company.", examples=["Silva Pottery"])] = ""
     title: Annotated[Line, Field(description="Position in the company.", examples=["Potter"])] = ""
     phone: Annotated[Line, Field(description="Telephone number.", examples=["+351 21 000 0000"])] = ""
     cell: Annotated[Line, Field(description="Mobile number.", examples=["+351 91 000 0000"])] = ""
+    homephone: Annotated[Line, Field(description="Telephone number at home.", examples=["+351 22 000 0000"])] = ""
     fax: Annotated[Line, Field(description="Fax number.", examples=["+351 21 000 0001"])] = ""
     email: Annotated[Line, Field(description="E-mail address.", examples=["ana@example.com"])] = ""
     site: Annotated[Url, Field(description="Website.", examples=["https://example.com/"])] = ""
@@ -229,6 +233,21 @@ class CardBlock(_Block):
     state: Annotated[Line, Field(description="State or region.", examples=["Lisbon"])] = ""
     zip: Annotated[Line, Field(description="Postal code.", examples=["1000-001"])] = ""
     country: Annotated[Line, Field(description="Country.", examples=["Portugal"])] = ""
+    birthday: Annotated[Line, Field(description="Birthday, `YYYY-MM-DD`.", examples=["1990-05-17"])] = ""
+    note: Annotated[Paragraph, Field(description="Note.", examples=["Closed on Mondays."])] = ""
+
+    @field_validator(*vcard.CHECKED_FIELDS)
+    @classmethod
+    def _must_be_usable(cls, value: str, info: ValidationInfo) -> str:
+        if not value.strip():
+            return ""
+        try:
+            fault = vcard.checked(str(info.field_name), value)[1]
+        except Problem as problem:
+            fault = problem.message
+        if fault:
+            raise ValueError(fault.partition(" ")[2].removesuffix("."))
+        return value
 
 
 AnyBlock = Annotated[

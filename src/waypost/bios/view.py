@@ -13,7 +13,7 @@ from waypost.bios.blocks import Block
 from waypost.bios.form_blocks import PageForm
 from waypost.bios.social_networks import find_network
 from waypost.errors import Problem
-from waypost.qrcode import payload_fields, vcard
+from waypost.qrcode import vcard
 from waypost.qrcode.payloads import Content
 from waypost.urls.url_parts import origin_of
 from waypost.visits.lookup import BioView
@@ -21,12 +21,6 @@ from waypost.visits.lookup import BioView
 _MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
 _PRIVATE_FIELDS = frozenset({"id", "hidden", "showfrom", "showuntil"})
 _NAME_FIELDS = frozenset({"fname", "lname", "org"})
-_VALIDATORS = {
-    "phone": payload_fields.phone,
-    "cell": payload_fields.phone,
-    "fax": payload_fields.phone,
-    "email": payload_fields.email,
-}
 
 
 class LinkItem(NamedTuple):
@@ -138,10 +132,10 @@ def find_block(bio: BioView, segment: str, now: int) -> Block | None:
 
 
 def contact_card(bio: BioView, block: Block) -> Content:
-    """Return a contact card as a file. Invalid numbers and addresses are omitted; it always has a name."""
+    """Return a contact card as a file. Invalid parts, stored before they were checked, are omitted."""
     values = {name: str(block.get(name, "")).strip() for name in vcard.CARD_FIELDS}
-    for name, validate in _VALIDATORS.items():
-        if values[name] and not _is_valid(validate, values[name]):
+    for name in vcard.CHECKED_FIELDS:
+        if values[name] and not _is_valid(name, values[name]):
             values[name] = ""
     if not any(values[name] for name in _NAME_FIELDS):
         values["fname"] = heading(bio)
@@ -193,9 +187,9 @@ def _default_alt(url: str) -> str:
     return url.partition("://")[2].partition("/")[0] or url
 
 
-def _is_valid(validate: Any, value: str) -> bool:
+def _is_valid(name: str, value: str) -> bool:
     try:
-        validate(value)
+        vcard.checked(name, value)
     except Problem:
         return False
     return True

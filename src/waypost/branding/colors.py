@@ -1,13 +1,10 @@
 """Accent colors of a brand: one color, adjusted until text in it and on it is readable in light and in dark mode."""
 
 import colorsys
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_HEX = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})", re.IGNORECASE)
-_RGB = re.compile(r"rgb\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*\)", re.IGNORECASE)
 _TEXT_CONTRAST, _SHAPE_CONTRAST = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
 _STEPS = 100
 _TINT_SHARE = {"light": 0.1, "dark": 0.16}
@@ -39,18 +36,6 @@ class Accent:
     on_accent: str
     tint: str
     light: str
-
-
-def parse(text: str) -> str | None:
-    """Return `#rrggbb` for `#0a5cff`, `0A5CFF`, `#05f` or `rgb(10, 92, 255)`; None for anything else."""
-    text = text.strip()
-    if match := _HEX.fullmatch(text):
-        digits = match[1].lower()
-        return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
-    match = _RGB.fullmatch(text)
-    if match is None or any(int(value) > 255 for value in match.groups()):
-        return None
-    return "#" + "".join(f"{int(value):02x}" for value in match.groups())
 
 
 @lru_cache(maxsize=256)

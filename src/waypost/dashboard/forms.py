@@ -36,8 +36,8 @@ class Shape:
     """The fields of a form that are not one line of text.
 
     `lists`: multiple choices. `rows`: rows with named parts (`single`: at most one row). `flags`: checkboxes.
-    `local_times`: times in the viewer's time zone. `urls`: URLs, for which `complete_url` adds a missing `https://`; a
-    part of a row is called `row.part`.
+    `local_times`: times in the viewer's time zone. `urls`: URLs, for which `complete_url` adds a missing `https://`.
+    `exact`: secrets and names of networks, which keep the spaces at their ends. A part of a row is called `row.part`.
     """
 
     lists: tuple[str, ...] = ()
@@ -46,6 +46,7 @@ class Shape:
     flags: tuple[str, ...] = ()
     local_times: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
 
 
 PLAIN = Shape()
@@ -112,7 +113,9 @@ class Form:
             value = self.values[name]
             if self._current is not None and self._current.get(name) == value:
                 continue
-            body[name] = _body_value(value, default=model.model_fields[name].default)
+            if name not in shape.exact or not value:
+                value = _body_value(value, default=model.model_fields[name].default)
+            body[name] = value
             if name in shape.single:
                 body[name] = value[0] if value else None
             if name in shape.local_times and isinstance(body[name], str):
@@ -216,7 +219,9 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
         columns = [fields.get(f"{name}.{part}", ()) for part in parts]
         if any(columns):
             cells = zip(*columns, strict=False)
-            rows = [dict(zip(parts, (cell.strip() for cell in row), strict=True)) for row in cells]
+            exact = [part for part in parts if f"{name}.{part}" in shape.exact]
+            rows = [dict(zip(parts, row, strict=True)) for row in cells]
+            rows = [{part: row[part] if part in exact else row[part].strip() for part in parts} for row in rows]
             urls = [part for part in parts if f"{name}.{part}" in shape.urls]
             rows = [{**row, **{part: complete_url(row[part]) for part in urls}} for row in rows]
             values[name] = [row for row in rows if any(row.values())]

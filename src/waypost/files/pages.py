@@ -28,7 +28,7 @@ from waypost.http.multipart import MultipartReader
 from waypost.visits.responses import wants_json
 
 pages = Router()
-SHAPE = Shape(flags=("unlock",), local_times=("expiry",))
+SHAPE = Shape(flags=("unlock",), local_times=("expiry",), exact=("password",))
 _LIST = "/dashboard/files"
 
 

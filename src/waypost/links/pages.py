@@ -40,6 +40,7 @@ SHAPE = Shape(
     single=("deeplink",),
     flags=("unlock",),
     local_times=("expiry",),
+    exact=("password",),
     urls=(
         *("url", "expiryurl", "metaimage", "geotarget.link", "devicetarget.link", "languagetarget.link"),
         *("deeplink.apple", "deeplink.google"),

@@ -18,11 +18,11 @@ _VALID: Mapping[Type, Mapping[str, str]] = {
     "text": {"text": "x"},
     "link": {"link": _URL},
     "vcard": {"fname": "x"},
-    "wifi": {"ssid": "x", "pass": "x"},
+    "wifi": {"ssid": "x", "pass": "12345678"},
     "email": {"email": "ana@example.com"},
     "phone": {"phone": "12345"},
     "sms": {"phone": "12345"},
-    "whatsapp": {"phone": "12345"},
+    "whatsapp": {"phone": "1234567"},
     "event": {"title": "x", "start": "1000-01-01"},
     "geo": {"lat": "0", "lng": "0"},
     "app": {"url": _URL},
@@ -59,7 +59,7 @@ def collect(type: Type, data: Mapping[str, str], settings: Settings) -> Reading:
 
 def _fault(type: Type, data: Mapping[str, str], settings: Settings) -> str:
     try:
-        payloads.read(type, data, settings)
+        payloads.read_new(type, data, settings)
     except Problem as problem:
         return problem.message
     return ""
@@ -68,7 +68,7 @@ def _fault(type: Type, data: Mapping[str, str], settings: Settings) -> str:
 def _part_of(message: str, type: Type, data: Mapping[str, str], settings: Settings) -> str:
     """Return the part that has the fault, "" if it is unknown.
 
-    Messages about URLs name no part, and those about any number of a contact name `phone`. So each part is read alone.
+    Messages about URLs name no part. So each part is read alone.
     """
     match = _NAMED_PART.match(message)
     named = match[1] if match else next((part for text, part in _PARTS_IN_WORDS if message.startswith(text)), "")

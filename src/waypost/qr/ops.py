@@ -174,7 +174,7 @@ def _draft(
         raise invalid("caption", f"caption has characters that cannot be drawn: {missing}")
     if whole["type"] == "app" and not whole["dynamic"]:
         raise invalid("dynamic", "dynamic must be true for an app: the store is selected at the scan.")
-    content = payloads.read(whole["type"], whole["data"], settings)
+    content = payloads.read_new(whole["type"], whole["data"], settings)
     blocklist.refuse(tx, content.urls(), field="data")
     text = text_of({**whole, "alias": alias}, settings)
     if content.uri == short_url(settings.base, "", None, alias):

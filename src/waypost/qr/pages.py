@@ -32,6 +32,7 @@ SHAPE = Shape(
     single=("data", "gradient"),
     flags=("blend", "unlogo"),
     urls=("link.link", "vcard.site", "event.url", "app.apple", "app.google", "app.url", "logo"),
+    exact=("wifi.ssid", "wifi.pass"),
 )
 _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
 _STYLE_FIELDS = frozenset({*_STYLE, "margin", "gradient", "logo"})

@@ -41,8 +41,13 @@ _DYNAMIC = Field(
     " type decides.",
     examples=[True],
 )
-_FOREGROUND = Field(description="Color of the modules, `rgb(r,g,b)` or `#RRGGBB`.", examples=["#000000"])
-_BACKGROUND = Field(description="Color of the background, `rgb(r,g,b)` or `#RRGGBB`.", examples=["#ffffff"])
+_FOREGROUND = Field(
+    description="Color of the modules, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`.", examples=["#000000"]
+)
+_BACKGROUND = Field(
+    description="Color of the background, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`.",
+    examples=["#ffffff"],
+)
 _GRADIENT = "Gradient from the foreground to a second color; null without one."
 _MODULES = Field(description="Shape of the modules.", examples=["square"])
 _EYES = Field(description="Shape of the three corners.", examples=["square"])
@@ -82,7 +87,13 @@ def _canonical(body: Any) -> Any:
 class GradientIn(Body):
     """A gradient from the foreground to this color."""
 
-    color: Annotated[Line, Field(description="Second color, `rgb(r,g,b)` or `#RRGGBB`.", examples=["rgb(0,0,90)"])]
+    color: Annotated[
+        Line,
+        Field(
+            description="Second color, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`.",
+            examples=["rgb(0,0,90)"],
+        ),
+    ]
     type: Annotated[Shading, Field(description="Form of the gradient.", examples=["linear"])] = "linear"
     angle: Annotated[
         int, Field(ge=0, le=360, description="Degrees clockwise from rightwards, if linear.", examples=[45])

@@ -8,42 +8,67 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote, unquote
 
-from email_validator import EmailNotValidError, validate_email
-
-from waypost.errors import invalid
+from waypost import phone_numbers
+from waypost.errors import Problem, invalid
+from waypost.phone_numbers import PhoneNumber
 from waypost.settings import Settings
 from waypost.urls import validation
 
 _LONGEST = 8192
+_LONGEST_NAME = 40
+_SHORTEST_CHAT_NUMBER = 7
+_SMS_FIELDS = re.compile(r"[?&;]")
 _MOST_DECIMALS = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ONE_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-_DECORATION = re.compile(r"[\s().\-/\u00a0\u2010-\u2015]")
-_NUMBER = re.compile(r"\+?[0-9]{3,15}\Z")
 _WIFI_SPECIAL = re.compile(r'([\\;,:"])')
 _WIFI_PIECE = re.compile(r"[^\\;]+|\\.|;")
+_PASSPHRASE = re.compile(r"[\x20-\x7e]{8,63}\Z|[0-9A-Fa-f]{64}\Z")
+_WEP_KEY = re.compile(
+    r"(?:[\x20-\x7e]{5}|[\x20-\x7e]{13}|[\x20-\x7e]{16}|[\x20-\x7e]{29})\Z|[0-9A-Fa-f]{10}\Z|"
+    r"[0-9A-Fa-f]{26}\Z|[0-9A-Fa-f]{32}\Z|[0-9A-Fa-f]{58}\Z"
+)
 _ESCAPED = re.compile(r"\\(.)")
 _COINS = ("bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash")
 _COIN_ADDRESS = re.compile(r"[A-Za-z0-9]{14,100}\Z")
-_COIN_URI = re.compile(r"([a-z]+):([A-Za-z0-9]{14,100})(?:\?([A-Za-z0-9._~%&=+-]*))?\Z")
+_COIN_URI = re.compile(r"([A-Za-z]+):([A-Za-z0-9]{14,100})(?:\?([A-Za-z0-9._~%&=+-]*))?\Z")
 
 
 class Fields:
-    """The object that a client sent as `data`: unknown names are ignored, `null` is the same as absent.
+    """The object that a client sent as `data`: `null` is the same as absent.
 
-    `used` has those that were asked for, and so were checked: nothing else is worth keeping.
+    `used` has the parts that were sent, under their own names.
     """
 
     def __init__(self, type: str, data: Mapping[str, Any]) -> None:
         self._type = type
         self._data = data
+        self._known: list[str] = []
         self.used: dict[str, Any] = {}
 
     def text(self, name: str, *, lines: bool = False) -> str:
-        """A string, "" when absent; a number will do. With `lines` it may have line ends."""
+        """A string, "" when absent; a number will do. It is trimmed, or may have line ends with `lines`."""
+        value = self._string(name)
+        return value if lines else line(value, name=f"data.{name}")
+
+    def exact(self, name: str, *, needed: bool = False) -> str:
+        """The same in one line, with the spaces at its ends: they belong to it. Not empty if `needed`."""
+        value = self._string(name)
+        must_be_line(value, name=f"data.{name}")
+        return self._not_empty(name, value) if needed else value
+
+    def refuse_unknown(self) -> None:
+        """Raise INVALID for a part that was not asked for: nothing is dropped silently (decision 59)."""
+        for name, value in self._data.items():
+            if name not in self._known and value not in (None, ""):
+                shown = name[:_LONGEST_NAME].encode(errors="replace").decode()
+                known = ", ".join(self._known)
+                raise invalid("data", f"data.{shown} is not a part of the type {self._type}, which has {known}.")
+
+    def _string(self, name: str) -> str:
         value = self._value(name)
         if value is None:
             return ""
@@ -52,21 +77,26 @@ class Fields:
         if not isinstance(value, str):
             raise invalid("data", f"data.{name} must be a string.")
         must_be_text(value, name=f"data.{name}")
-        return value if lines else line(value, name=f"data.{name}")
+        return value
 
     def alias(self, name: str, other: str) -> None:
         """Let clients send a part under another name. It is kept under its own; both at once must be equal."""
-        value = self._data.get(other)
+        rest = dict(self._data)
+        value = rest.pop(other, None)
         if value in (None, ""):
             return
-        if self._data.get(name) not in (None, "", value):
+        if rest.get(name) not in (None, "", value):
             raise invalid("data", f"data.{other} is another name of data.{name}; send one of them.")
-        self._data = {**self._data, name: value}
+        self._data = {**rest, name: value}
 
     def needed(self, name: str, *, lines: bool = False) -> str:
         """The same, not empty."""
         value = self.text(name, lines=lines)
-        if not value.strip():
+        self._not_empty(name, value.strip())
+        return value
+
+    def _not_empty(self, name: str, value: str) -> str:
+        if not value:
             raise invalid("data", f"data.{name} is required for the type {self._type}.")
         return value
 
@@ -91,6 +121,7 @@ class Fields:
         return f"{number:f}"
 
     def _value(self, name: str) -> Any:
+        self._known.append(name)
         if name in self._data:
             self.used[name] = self._data[name]
         return self._data.get(name)
@@ -125,9 +156,14 @@ def must_be_text(value: str, *, name: str = "data") -> None:
 def line(value: str, *, name: str = "data") -> str:
     """One line, trimmed."""
     value = value.strip()
+    must_be_line(value, name=name)
+    return value
+
+
+def must_be_line(value: str, *, name: str = "data") -> None:
+    """Without line ends and control characters."""
     if _ONE_LINE.search(value):
         raise invalid("data", f"{name} must not have line ends or control characters.")
-    return value
 
 
 def crlf(text: str) -> str:
@@ -146,21 +182,30 @@ def web(value: str) -> str:
     return validation.web_url(address if "://" in address else f"https://{address}", field="data")
 
 
-def email(value: str) -> str:
-    """An e-mail address."""
-    address = line(value).removeprefix("mailto:")
+def phone(value: str, *, name: str = "phone") -> PhoneNumber:
+    """A phone number to dial."""
     try:
-        return validate_email(address, check_deliverability=False, test_environment=True).normalized
-    except EmailNotValidError as error:
-        raise invalid("data", "data.email must be a valid e-mail address, such as ana@example.com.") from error
+        return phone_numbers.read(line(value, name=f"data.{name}"), field=f"data.{name}")
+    except Problem as problem:
+        raise invalid("data", problem.message) from problem
 
 
-def phone(value: str) -> str:
-    """A phone number to dial: digits, optionally after a plus (RFC 3966), without separators."""
-    number = _DECORATION.sub("", line(value).removeprefix("tel:"))
-    if not _NUMBER.match(number):
-        raise invalid("data", "data.phone must be a phone number: 3 to 15 digits, such as +49 30 1234567.")
+def message_number(value: str) -> PhoneNumber:
+    """A number that messages can be sent to."""
+    number = phone(value)
+    if not number.is_plain:
+        raise invalid("data", "data.phone must have 3 to 15 digits and no extension: messages are sent to it.")
     return number
+
+
+def chat_number(value: str) -> tuple[str, str]:
+    """(digits, fault) of a number of WhatsApp, which begins with the country code."""
+    number = message_number(value)
+    digits = number.dialed.removeprefix("+").removeprefix("00")
+    is_international = number.dialed != digits or (value.strip() == digits and not digits.startswith("0"))
+    if number.fault or (is_international and len(digits) >= _SHORTEST_CHAT_NUMBER):
+        return digits, number.fault
+    return digits, "data.phone must begin with + and the country code, such as +49 170 1234567."
 
 
 def with_query(uri: str, **values: str) -> str:
@@ -176,8 +221,9 @@ def sms_parts(data: str) -> tuple[str, str]:
         number, _, message = rest.partition(":")
         return number, message
     if colon and scheme.lower() == "sms":
-        number, _, query = rest.partition("?")
-        return number, parse_qs(query).get("body", [""])[0]
+        number, *fields = _SMS_FIELDS.split(rest)
+        bodies = [unquote(field[len("body=") :]) for field in fields if field.lower().startswith("body=")]
+        return number, "".join(bodies[:1])
     return data, ""
 
 
@@ -188,17 +234,34 @@ def wifi_escaped(value: str) -> str:
 
 def wifi_parts(data: str) -> tuple[str, str, str, str]:
     """(name, password, encryption, hidden) of a name alone or of a whole `WIFI:` text."""
-    if not data.startswith("WIFI:"):
-        return line(data), "", "", ""
-    fields = _wifi_fields(line(data)[5:])
+    if data.lstrip()[:5].upper() != "WIFI:":
+        must_be_line(data)
+        return data, "", "", ""
+    fields, rest = _wifi_fields(line(data)[5:])
     if not fields.get("S"):
         raise invalid("data", "data begins with WIFI: but has no S:name; in it.")
+    if rest:
+        raise invalid("data", "data begins with WIFI: but does not end with a semicolon.")
     hidden = "true" if _FLAGS.get(fields.get("H", "").lower()) else ""
     return fields["S"], fields.get("P", ""), fields.get("T", ""), hidden
 
 
-def _wifi_fields(text: str) -> dict[str, str]:
-    """Split `name:value;` at semicolons without a backslash, in one pass: the text can be hostile."""
+def wifi_fault(kind: str, password: str) -> str:
+    """Return why no phone can join the network with this password; "" if one can (IEEE 802.11)."""
+    if kind == "WPA" and not _PASSPHRASE.match(password):
+        return (
+            "data.pass must have 8 to 63 characters (letters, digits, signs and spaces of ASCII), or 64 digits 0-9 A-F."
+        )
+    if kind == "WEP" and not _WEP_KEY.match(password):
+        return "data.pass must have 5, 13, 16 or 29 characters, or 10, 26, 32 or 58 digits 0-9 A-F, for WEP."
+    return ""
+
+
+def _wifi_fields(text: str) -> tuple[dict[str, str], str]:
+    """Split `name:value;` at semicolons without a backslash, in one pass: the text can be hostile.
+
+    Return what follows the last semicolon, too.
+    """
     fields = {}
     part = ""
     for piece in _WIFI_PIECE.findall(text):
@@ -208,7 +271,7 @@ def _wifi_fields(text: str) -> dict[str, str]:
         name, _, value = part.partition(":")
         fields[name] = _ESCAPED.sub(r"\1", value)
         part = ""
-    return fields
+    return fields, part
 
 
 def degrees(value: str, most: int, name: str) -> str:
@@ -239,6 +302,8 @@ def coin_uri(data: str) -> str:
     if _COIN_ADDRESS.match(text):
         return f"bitcoin:{text}"
     match = _COIN_URI.match(text)
-    if match is None or match[1] not in _COINS:
+    if match is None or match[1].lower() not in _COINS:
         raise invalid("data", f"data must be an address, or a URI that begins with one of {', '.join(_COINS)}.")
-    return text
+    return (
+        f"{match[1].lower()}{text[match.end(1) :]}"  # upper case makes codes smaller, and is not known to all wallets
+    )

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal, get_args
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from waypost.errors import invalid
-from waypost.qrcode import payload_fields, vcard
+from waypost.qrcode import mail_fields, payload_fields, vcard
 from waypost.settings import Settings
 from waypost.urls.blocklist import find_urls
 
@@ -28,7 +28,8 @@ class Content:
 
     A visit of a tracked code gets `file` (a card, an event) or goes to `uri`: `apple` on iOS, `google` on Android where
     those are set. Without any of them it gets a page that shows `rows`, or `text`. `messages` are the texts in `uri`.
-    `data` is what there is to keep.
+    `data` is what there is to keep. `fault` says why a phone cannot use it, and the repair; only codes that were stored
+    before the rule can have one.
     """
 
     type: Type
@@ -41,11 +42,20 @@ class Content:
     rows: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     data: Data = ""
+    fault: str = ""
 
     def urls(self) -> list[str]:
         """Return every URL that a scan can open."""
         texts = vcard.readings(self.file) if self.file else self.messages if self.uri else (self.text,)
         return [*filter(None, (self.uri, self.apple, self.google)), *chain.from_iterable(map(find_urls, texts))]
+
+
+def read_new(type: Type, data: Data, settings: Settings) -> Content:
+    """The content of a code that is not stored yet. Raises INVALID on `data` if no phone can use it (decision 73)."""
+    content = read(type, data, settings)
+    if content.fault:
+        raise invalid("data", content.fault)
+    return content
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:
@@ -57,7 +67,9 @@ def read(type: Type, data: Data, settings: Settings) -> Content:
             raise invalid("data", "data must not be empty.")
         return replace(read_string(data, settings), data=data)
     fields = payload_fields.Fields(type, data)
-    return replace(read_object(fields, settings), data=fields.used)
+    content = read_object(fields, settings)
+    fields.refuse_unknown()
+    return replace(content, data=fields.used)
 
 
 def _text(data: str, _settings: Settings) -> Content:
@@ -85,16 +97,15 @@ def _email_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     return _mail(data.needed("email"), data.text("subject"), data.text("body", lines=True))
 
 
-def _mail(address: str, subject: str, body: str) -> Content:
-    address = payload_fields.email(address)
-    recipient = quote(address, safe="@")
-    uri = payload_fields.with_query(f"mailto:{recipient}", subject=subject, body=payload_fields.crlf(body))
-    return Content("email", uri, uri=uri, name=address, messages=(subject, body))
+def _mail(typed: str, subject: str, body: str) -> Content:
+    fields, recipients = mail_fields.mailto(typed, subject, body)
+    uri = mail_fields.mailto_uri(fields)
+    return Content("email", uri, uri=uri, name=", ".join(recipients), messages=(fields["subject"], fields["body"]))
 
 
 def _phone(data: str, _settings: Settings) -> Content:
     number = payload_fields.phone(data)
-    return Content("phone", f"tel:{number}", uri=f"tel:{number}", name=number)
+    return Content("phone", number.uri, uri=number.uri, name=number.text, fault=number.fault)
 
 
 def _phone_object(data: payload_fields.Fields, settings: Settings) -> Content:
@@ -111,11 +122,13 @@ def _sms_object(data: payload_fields.Fields, _settings: Settings) -> Content:
 
 
 def _message(number: str, message: str) -> Content:
-    number = payload_fields.phone(number)
+    recipient = payload_fields.message_number(number)
+    number = recipient.dialed
     uri = payload_fields.with_query(f"sms:{number}", body=message)
     # iOS wants the text behind an ampersand: what follows a question mark becomes part of the number.
     apple = uri.replace("?", "&", 1)
-    return Content("sms", f"SMSTO:{number}:{message}", uri=uri, apple=apple, name=number, messages=(message,))
+    text = f"SMSTO:{number}:{message}"
+    return Content("sms", text, uri=uri, apple=apple, name=number, messages=(message,), fault=recipient.fault)
 
 
 def _wifi(data: str, _settings: Settings) -> Content:
@@ -125,8 +138,8 @@ def _wifi(data: str, _settings: Settings) -> Content:
 
 
 def _wifi_object(data: payload_fields.Fields, _settings: Settings) -> Content:
-    password = data.text("pass")
-    return _network(data.needed("ssid"), password, data.text("encryption"), hidden=data.flag("hidden"))
+    ssid, password = data.exact("ssid", needed=True), data.exact("pass")
+    return _network(ssid, password, data.text("encryption"), hidden=data.flag("hidden"))
 
 
 _ENCRYPTIONS = {
@@ -148,7 +161,7 @@ def _network(ssid: str, password: str, encryption: str, *, hidden: bool = False)
     secret = "" if kind == "nopass" else f"P:{payload_fields.wifi_escaped(password)};"
     text = f"WIFI:T:{kind};S:{payload_fields.wifi_escaped(ssid)};{secret}{'H:true;' if hidden else ''};"
     rows = {"Network": ssid, **({} if kind == "nopass" else {"Password": password}), "Security": kind}
-    return Content("wifi", text, name=ssid, rows=rows)
+    return Content("wifi", text, name=ssid, rows=rows, fault=payload_fields.wifi_fault(kind, password))
 
 
 def _vcard(data: str, _settings: Settings) -> Content:
@@ -157,8 +170,12 @@ def _vcard(data: str, _settings: Settings) -> Content:
 
 
 def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
-    card = vcard.vcard({name: data.text(name, lines=name == "street") for name in vcard.CARD_FIELDS})
-    return Content("vcard", card, file=card, name=vcard.name_in(card))
+    data.alias("homephone", "phone2")
+    values = {name: data.text(name, lines=name in vcard.MULTILINE_FIELDS) for name in vcard.CARD_FIELDS}
+    card = vcard.vcard(values)
+    faults = (vcard.checked(name, values[name])[1] for name in vcard.CHECKED_FIELDS if values[name])
+    fault = next(filter(None, faults), "")
+    return Content("vcard", card, file=card, name=vcard.name_in(card), fault=fault)
 
 
 def _event(data: str, _settings: Settings) -> Content:
@@ -202,9 +219,9 @@ def _whatsapp_object(data: payload_fields.Fields, _settings: Settings) -> Conten
 
 
 def _chat(number: str, message: str) -> Content:
-    digits = payload_fields.phone(number).removeprefix("+").removeprefix("00")
+    digits, fault = payload_fields.chat_number(number)
     uri = payload_fields.with_query(f"https://wa.me/{digits}", text=message)
-    return Content("whatsapp", uri, uri=uri, name=f"+{digits}", messages=(message,))
+    return Content("whatsapp", uri, uri=uri, name=f"+{digits}", messages=(message,), fault=fault)
 
 
 def _app(data: str, settings: Settings) -> Content:

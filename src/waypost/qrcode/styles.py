@@ -1,10 +1,10 @@
 """Style options of QR codes and their validation. Pure."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from waypost import web_colors
 from waypost.errors import Problem, invalid
 
 Level = Literal["auto", "L", "M", "Q", "H"]
@@ -15,8 +15,6 @@ LEAST_CONTRAST = 3.0
 LEAST_SIZE, MOST_SIZE = 64, 4096
 LEAST_MARGIN, MOST_MARGIN = 2, 20
 LONGEST_CAPTION = 40
-_HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
-_RGB = re.compile(r"rgb\( *([0-9]{1,3}) *, *([0-9]{1,3}) *, *([0-9]{1,3}) *\)\Z", re.IGNORECASE)
 Rgb = tuple[int, int, int]
 
 
@@ -57,14 +55,14 @@ PLAIN = Style()
 
 
 def color(value: str, *, field: str) -> str:
-    """Normalize `#rrggbb` or `rgb(r,g,b)` to `#rrggbb` (decision 33). Raises INVALID on `field`."""
-    text = value.strip()
-    if _HEX.match(text):
-        return text.lower()
-    match = _RGB.match(text)
-    if match is None or max(parts := [int(part) for part in match.groups()]) > 255:
-        raise invalid(field, f"{field} must be a color, rgb(r,g,b) with numbers from 0 to 255, or #RRGGBB.")
-    return "#" + "".join(f"{part:02x}" for part in parts)
+    """Normalize a color to `#rrggbb` (decision 33). Raises INVALID on `field`."""
+    parsed = web_colors.parse(value) or web_colors.parse_name(value)
+    if parsed is None and value.strip().lower() == "transparent":
+        raise _unreadable(field, f"{field} is transparent, so the surface behind the code would decide; use white")
+    if parsed is None:
+        message = f"{field} must be a color: #RRGGBB, #RGB, rgb(r,g,b) with numbers to 255, or a name such as navy."
+        raise invalid(field, message)
+    return parsed
 
 
 def rgb(value: str) -> Rgb:

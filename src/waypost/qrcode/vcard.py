@@ -7,12 +7,26 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
 from waypost.errors import invalid
-from waypost.qrcode.payload_fields import crlf, email, phone, web
+from waypost.qrcode.mail_fields import email
+from waypost.qrcode.payload_fields import crlf, phone, web
 
+NUMBERS = ("phone", "homephone", "cell", "fax")
 CARD_FIELDS = (
-    *("fname", "lname", "org", "title", "phone", "cell", "fax", "email", "site"),
-    *("street", "city", "state", "zip", "country"),
+    *("fname", "lname", "nickname", "org", "title", *NUMBERS, "email", "site"),
+    *("street", "city", "state", "zip", "country", "birthday", "note"),
 )
+MULTILINE_FIELDS = frozenset({"street", "note"})
+_TEXTS = {"nickname": "NICKNAME", "org": "ORG", "title": "TITLE"}
+_CHECKED = {
+    "phone": "TEL;TYPE=WORK,VOICE",
+    "homephone": "TEL;TYPE=HOME,VOICE",
+    "cell": "TEL;TYPE=CELL",
+    "fax": "TEL;TYPE=FAX",
+    "email": "EMAIL;TYPE=INTERNET",
+    "birthday": "BDAY",
+}
+CHECKED_FIELDS = tuple(_CHECKED)
+"""The fields that must be usable by a phone: see `checked`."""
 _SPECIAL = re.compile(r"([\\;,])")
 _FOLD = re.compile(r"\r?\n[ \t]")
 _ESCAPED = re.compile(r"\\(.)")
@@ -23,7 +37,7 @@ _TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT
 
 
 def vcard(fields: Mapping[str, str]) -> str:
-    """A card of the fields of decision 32; those that are absent or empty leave no line."""
+    """A card of CARD_FIELDS; those that are absent or empty leave no line. Numbers can have a `fault`."""
     values = {name: fields.get(name, "").strip() for name in CARD_FIELDS}
     full = " ".join(part for part in (values["fname"], values["lname"]) if part) or values["org"]
     if not full:
@@ -33,21 +47,32 @@ def vcard(fields: Mapping[str, str]) -> str:
         "VERSION:3.0",
         f"N:{escaped(values['lname'])};{escaped(values['fname'])};;;",
         f"FN:{escaped(full)}",
+        *(f"{head}:{escaped(values[name])}" for name, head in _TEXTS.items() if values[name]),
+        *(f"{head}:{escaped(checked(name, values[name])[0])}" for name, head in _CHECKED.items() if values[name]),
     ]
-    for name, head in (("org", "ORG"), ("title", "TITLE")):
-        if values[name]:
-            lines.append(f"{head}:{escaped(values[name])}")
-    for name, kind in (("phone", "WORK,VOICE"), ("cell", "CELL"), ("fax", "FAX")):
-        if values[name]:
-            lines.append(f"TEL;TYPE={kind}:{phone(values[name])}")
-    if values["email"]:
-        lines.append(f"EMAIL;TYPE=INTERNET:{email(values['email'])}")
     if values["site"]:
         lines.append(f"URL:{web(values['site'])}")
     address = [values[name] for name in ("street", "city", "state", "zip", "country")]
     if any(address):
         lines.append(f"ADR;TYPE=WORK:;;{';'.join(escaped(part) for part in address)}")
+    if values["note"]:
+        lines.append(f"NOTE:{escaped(values['note'])}")
     return _joined([*lines, "END:VCARD"])
+
+
+def checked(name: str, value: str) -> tuple[str, str]:
+    """Return a number, the e-mail address or the birthday as a card has it, and why no phone can use it (or "")."""
+    if name in NUMBERS:
+        number = phone(value, name=name)
+        return number.text, number.fault
+    return (email(value) if name == "email" else _birthday(value)), ""
+
+
+def _birthday(value: str, *, field: str = "data.birthday") -> str:
+    day = _day(value)
+    if day is None:
+        raise invalid("data", f"{field} must be a date, YYYY-MM-DD.")
+    return day.isoformat()
 
 
 def named(full: str) -> dict[str, str]:
@@ -129,10 +154,7 @@ def _moment(value: str, name: str) -> tuple[datetime, bool]:
 
 def _read(value: str, name: str) -> tuple[datetime, bool]:
     text = value.strip()
-    try:
-        day = date.fromisoformat(text) if len(text) == len("2026-01-31") else None
-    except ValueError:
-        day = None
+    day = _day(text)
     if day is not None:
         return datetime(day.year, day.month, day.day), True  # noqa: DTZ001  # UTC is said when it is written
     for form in _TIMES:
@@ -141,6 +163,13 @@ def _read(value: str, name: str) -> tuple[datetime, bool]:
         except ValueError:
             continue
     raise invalid("data", f"data.{name} must be YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC.")
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == len("2026-01-31") else None
+    except ValueError:
+        return None
 
 
 def _joined(lines: list[str]) -> str:

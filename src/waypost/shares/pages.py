@@ -19,7 +19,7 @@ from waypost.shares.api import ShareChange
 from waypost.shares.ops import MAX_SHARES, TABLES, ItemType, Share
 
 pages = Router()
-_SHAPE = Shape(local_times=("expiry",))
+_SHAPE = Shape(local_times=("expiry",), exact=("password",))
 _LIST = "/dashboard/shares"
 _NEW: Mapping[str, Value] = dict.fromkeys(("title", "slug", "password", "days", "firstday", "lastday", "expiry"), "")
 

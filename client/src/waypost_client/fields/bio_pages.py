@@ -151,6 +151,8 @@ class CardBlock(TypedDict, total=False):
     """First name."""
     lname: str
     """Last name."""
+    nickname: str
+    """Nickname."""
     org: str
     """Company."""
     title: str
@@ -159,6 +161,8 @@ class CardBlock(TypedDict, total=False):
     """Telephone number."""
     cell: str
     """Mobile number."""
+    homephone: str
+    """Telephone number at home."""
     fax: str
     """Fax number."""
     email: str
@@ -175,6 +179,10 @@ class CardBlock(TypedDict, total=False):
     """Postal code."""
     country: str
     """Country."""
+    birthday: str
+    """Birthday, `YYYY-MM-DD`."""
+    note: str
+    """Note."""
 
 
 class NewBio(TypedDict, total=False):

@@ -13,7 +13,7 @@ class Gradient(TypedDict, total=False):
     """A gradient from the foreground to this color."""
 
     color: Required[str]
-    """Second color, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Second color, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     type: Literal["linear", "radial"]
     """Form of the gradient."""
     angle: int
@@ -34,9 +34,9 @@ class NewCode(TypedDict, total=False):
     decides.
     """
     foreground: str | None
-    """Color of the modules, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the modules, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     background: str | None
-    """Color of the background, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the background, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     gradient: Gradient | None
     """Gradient from the foreground to a second color; null without one."""
     modules: Literal["square", "rounded", "dots", "bars"] | None
@@ -65,9 +65,9 @@ class PreviewCode(TypedDict, total=False):
     decides.
     """
     foreground: str | None
-    """Color of the modules, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the modules, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     background: str | None
-    """Color of the background, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the background, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     gradient: Gradient | None
     """Gradient from the foreground to a second color; null without one."""
     modules: Literal["square", "rounded", "dots", "bars"] | None
@@ -102,9 +102,9 @@ class CodeChange(TypedDict, total=False):
     decides.
     """
     foreground: str | None
-    """Color of the modules, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the modules, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     background: str | None
-    """Color of the background, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the background, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     gradient: Gradient | None
     """Gradient from the foreground to a second color; null without one."""
     modules: Literal["square", "rounded", "dots", "bars"] | None

@@ -54,9 +54,9 @@ class CodeDetails(Record):
     decides.
     """
     foreground: str = ""
-    """Color of the modules, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the modules, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     background: str = ""
-    """Color of the background, `rgb(r,g,b)` or `#RRGGBB`."""
+    """Color of the background, `#RRGGBB`, `#RGB`, `rgb(r,g,b)` or a name such as `navy`."""
     gradient: Mapping[str, Any] | None = None
     """Gradient from the foreground to a second color; null without one."""
     modules: str = ""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any, BinaryIO
 
-from waypost.errors import invalid
+from waypost.errors import Problem, invalid
 from waypost.imports.record import Record
 from waypost.imports.sources.fields import Fields, parse_json
+from waypost.qrcode import vcard
 
 MAX_BYTES, _MAX_VALUES = 32 * 1024 * 1024, 500_000
 _MAX_LINKS = 400  # a page here has at most 200 blocks
@@ -87,9 +88,9 @@ def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
     elif button == _CARD:
         yield _card(record, link)
     elif button == _EMAIL or url.startswith("mailto:"):
-        yield {"type": "vcard", "fname": title, "email": url.removeprefix("mailto:")}
+        yield _usable(record, {"type": "vcard", "fname": title, "email": url.removeprefix("mailto:")})
     elif button == _PHONE or url.startswith("tel:"):
-        yield {"type": "vcard", "fname": title, "phone": url.removeprefix("tel:")}
+        yield _usable(record, {"type": "vcard", "fname": title, "phone": url.removeprefix("tel:")})
     elif button == _ICON or button not in (0, *_CUSTOM):
         yield {"type": "social", "network": title or _NETWORKS.get(button, "Website"), "url": url}
     else:
@@ -110,6 +111,18 @@ def _card(record: Record, link: Fields) -> dict[str, Any]:
             card.setdefault(name, parameters.text(source))
     if len(card) == 1:
         record.losses.append("a contact card is empty")
+    return _usable(record, card)
+
+
+def _usable(record: Record, card: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the parts of a card that no phone can use."""
+    for name in vcard.CHECKED_FIELDS:
+        try:
+            fault = vcard.checked(name, card[name])[1] if card.get(name) else ""
+        except Problem as problem:
+            fault = problem.message
+        if fault:
+            record.losses.append(f"{name} of a contact card is left out: {card.pop(name)}")
     return card
 
 
