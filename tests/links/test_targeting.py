@@ -51,7 +51,7 @@ def test_known_condition_is_saved(ana: Person, field: str, condition: str, saved
         ("devicetarget", {"device": "Toaster"}, "is not a known device: use a device, system or type, such as "),
         *(
             ("languagetarget", {"language": name}, "is not a language: use its two-letter code, such as de")
-            for name in ("zz", "Klingon", "-de")
+            for name in ("zz", "Klingon", "-de", "de-", "de-Germany-x", "zh-T")
         ),
     ],
 )

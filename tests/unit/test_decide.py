@@ -128,7 +128,7 @@ LYON = {**PARIS, "language": "fr"}
         pytest.param({"deeplink": {}}, IPHONE, PAGE, id="no app at all"),
         pytest.param({"languagetarget": WORDS}, {"language": "fr"}, "https://mots.example/", id="a language"),
         pytest.param(
-            {"languagetarget": WORDS}, {"language": "pt"}, "https://pt.example/", id="a language with a country"
+            {"languagetarget": WORDS}, {"language": "pt-BR"}, "https://pt.example/", id="a language with a country"
         ),
         pytest.param({"languagetarget": WORDS}, {"language": "de"}, PAGE, id="another language"),
         pytest.param({"languagetarget": WORDS}, {}, PAGE, id="no language"),
@@ -186,6 +186,72 @@ UTM = {"parameters": [{"name": "utm_source", "value": "our news"}, {"name": "fla
 )
 def test_parameters_are_added_to_destination(link: dict[str, Any], query: str, url: str) -> None:
     assert _answer(link, {"query": query}) == Redirect(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "own", "query", "expected"),
+    [
+        ("?utm_source=x", {}, "utm_source=y", "?utm_source=y"),
+        ("?a=1", {}, "a=1", "?a=1"),
+        ("?a=1&b=2&a=3", {}, "a=4", "?a=4&b=2"),
+        ("?a=1&b=2", {}, "c=3&a=4&a=5", "?a=4&a=5&b=2&c=3"),
+        ("?a[]=1&a[]=2", {}, "b=3", "?a[]=1&a[]=2&b=3"),
+        ("?a[]=1&a[]=2", {}, "a%5B%5D=3", "?a%5B%5D=3"),
+        ("?a+b=1", {}, "a%20b=2", "?a%20b=2"),
+        ("?A=1", {}, "a=2", "?A=1&a=2"),
+        ("?a=%27&b=%2b+x#a=1", {}, "c=%3d", "?a=%27&b=%2b+x&c=%3d#a=1"),
+        ("?a=1#f", {"a": "2"}, "", "?a=2#f"),
+        ("?a=1&b=1&c=1", {"a": "2", "b": "2"}, "b=3", "?a=2&b=3&c=1"),
+        ("?flag&a=1", {}, "flag", "?flag&a=1"),
+        ("?=x&&a=1", {}, "=y&&a=2", "?=x&&a=2&=y&"),
+    ],
+)
+def test_newer_parameter_replaces_older_one(url: str, own: dict[str, str], query: str, expected: str) -> None:
+    parameters = [{"name": name, "value": value} for name, value in own.items()]
+    link = {"url": f"{PAGE}{url}", "parameters": parameters}
+    assert _answer(link, {"query": query}) == Redirect(f"{PAGE}{expected}")
+
+
+CHINESE = ("zh-TW", "zh-CN")
+
+
+@pytest.mark.parametrize(
+    ("rules", "accept_language", "matching"),
+    [
+        (CHINESE, "zh-CN", "zh-CN"),
+        (CHINESE, "zh-TW,zh;q=0.9,en;q=0.8", "zh-TW"),
+        (CHINESE, "zh-Hans-CN", "zh-CN"),
+        (CHINESE, "ZH_cn", "zh-CN"),
+        (CHINESE, "zh", None),
+        (CHINESE, "zh-HK", None),
+        (("zh", *CHINESE), "zh-CN", "zh-CN"),
+        (("zh", *CHINESE), "zh-HK", "zh"),
+        (("zh-Hant", "zh-Hans"), "zh-TW", "zh-Hant"),
+        (("zh-Hant", "zh-Hans"), "zh-Hans-HK", "zh-Hans"),
+        (("zh-Hant", "zh-Hans"), "zh-CN", "zh-Hans"),
+        (("zh-Hant", "zh-Hant-HK"), "zh-HK", "zh-Hant-HK"),
+        (("pt-BR", "pt-PT"), "pt-PT", "pt-PT"),
+        (("pt-BR", "pt"), "pt-PT", "pt"),
+        (("pt", "pt-BR"), "pt,pt-BR;q=0.5", "pt-BR"),
+        (("de", "fr"), "fr;q=0.5,de;q=0.8", "de"),
+        (("de", "fr"), "nl,fr;q=0.5", "fr"),
+        (("fr-CA", "en"), "en,fr-CA;q=0.1", "en"),
+        (("de", "fr"), "de;q=0,fr;q=0.1", "fr"),
+        (("de",), "*", None),
+        (("he",), "iw-IL", "he"),
+        (("iw",), "he", "iw"),
+        (("es-419", "es"), "es-MX", "es"),
+        (("de-DE",), "de-DE-u-co-phonebk", "de-DE"),
+        (("de", "de"), "de-AT", "de"),
+        ((), "de", None),
+    ],
+)
+def test_language_rule_matches_region_and_script(
+    rules: tuple[str, ...], accept_language: str, matching: str | None
+) -> None:
+    targets = [{"language": rule, "link": f"https://{rule}.example/"} for rule in rules]
+    expected = f"https://{matching}.example/" if matching else PAGE
+    assert _answer({"languagetarget": targets}, {"language": accept_language}) == Redirect(expected)
 
 
 def test_targeted_destination_gets_query() -> None:

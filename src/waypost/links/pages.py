@@ -109,14 +109,15 @@ def show_dry_run(context: PageContext, id: int) -> Response:
     visitor = {name: context.query(name) for name in ("country", "device", "language")}
     os, device = _DEVICES.get(visitor["device"], ("", ""))
 
-    def work(tx: Connection) -> tuple[ops.Link, tuple[str, str]]:
-        link = ops.get_owned(tx, context.account, id)
-        country, language = visitor["country"].upper(), visitor["language"].casefold()[:2]
-        return link, context.services.dry_run(
+    def work(tx: Connection) -> tuple[ops.Link, ops.Details, tuple[str, str]]:
+        link, details = ops.get_details(tx, context.account, id)
+        country, language = visitor["country"].upper(), visitor["language"]
+        result = context.services.dry_run(
             tx, context.account, id, country=country, os=os, device=device, language=language
         )
+        return link, details, result
 
-    link, (reason, url) = context.read(work)
+    link, details, (reason, url) = context.read(work)
     return context.render(
         "links/dry_run.html",
         link=link,
@@ -124,8 +125,15 @@ def show_dry_run(context: PageContext, id: int) -> Response:
         url=url,
         form=Form(visitor),
         countries=localized_names.country_options(),
-        languages=localized_names.language_options(),
+        languages=[*localized_names.language_options(), *_regional_languages(details)],
     )
+
+
+def _regional_languages(link: ops.Details) -> list[tuple[str, str]]:
+    """Return the languages of the link's rules that have a script or region."""
+    tags = dict.fromkeys(rule.get("language", "") for rule in link.languagetarget)
+    parts = [(tag, tag.partition("-")) for tag in tags]
+    return [(tag, f"{localized_names.language_name(code)} ({rest})") for tag, (code, _, rest) in parts if rest]
 
 
 def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address | ops.Link:

@@ -172,7 +172,13 @@ class LanguageRule(Body):
     """A destination for visitors with a language."""
 
     language: Annotated[
-        Line, Field(min_length=1, description="Code of the language.", examples=["de"]), AfterValidator(read_language)
+        Line,
+        Field(
+            min_length=1,
+            description="Code of the language: `pt` is for every Portuguese, `pt-BR` for that of Brazil only.",
+            examples=["de"],
+        ),
+        AfterValidator(read_language),
     ]
     link: _RULE_LINK
 

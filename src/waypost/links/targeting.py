@@ -3,6 +3,7 @@
 A rule with any other name would never match, so it is refused. Rules saved earlier stay as they are.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
@@ -35,6 +36,8 @@ DEVICE_NAMES: Sequence[str] = (
 )
 """Products of Apple, operating systems and types of devices."""
 
+_REGION = re.compile(r"(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-[A-Za-z0-9]{4,8})*")
+"""Script, region and variants of a language tag (RFC 5646)."""
 _KNOWN_COUNTRIES = {name.casefold() for pair in NAMES.items() for name in pair}
 _KNOWN_DEVICES = {name.casefold() for name in DEVICE_NAMES}
 _CODE_BY_LANGUAGE = {name.casefold(): LANGUAGES.get(code, code) for code, name in LANGUAGE_NAMES.items()}
@@ -63,10 +66,11 @@ def read_device(value: str) -> str:
 
 
 def read_language(value: str) -> str:
-    """Return the code of a language, perhaps with a region, from a code or its English name. Raises ValueError."""
+    """Return the tag of a language, perhaps with script and region, from a tag or a name. Raises ValueError."""
     text = value.strip()
     code, hyphen, region = text.replace("_", "-").partition("-")
-    if (known := LANGUAGES.get(code.casefold(), code)).casefold() in LANGUAGE_NAMES:
+    is_tag = _REGION.fullmatch(hyphen + region)
+    if is_tag and (known := LANGUAGES.get(code.casefold(), code)).casefold() in LANGUAGE_NAMES:
         return known + hyphen + region
     if (code_of_name := _CODE_BY_LANGUAGE.get(text.casefold())) is None:
         raise ValueError("is not a language: use its two-letter code, such as de")

@@ -29,7 +29,7 @@ _RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico
 _PUNCTUATION = "-_.~"
 _OWN_PUNCTUATION = "-_"
 _MAX_APPENDED = 64
-# Symbols that surround addresses in texts, and invisible characters that Unicode counts as letters, marks or symbols.
+# Symbols that surround addresses in texts, and invisible characters of other categories.
 _APPENDED = frozenset("<>|~^`\u00b4\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffd") | {
     chr(code) for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F)) for code in range(first, last + 1)
 }

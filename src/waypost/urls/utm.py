@@ -1,7 +1,9 @@
 """UTM parameters in the query of a URL."""
 
 from collections.abc import Mapping
-from urllib.parse import quote, unquote_plus
+from urllib.parse import quote
+
+from waypost.urls.query import joined, name_of
 
 NAMES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 
@@ -26,20 +28,12 @@ def write_parameters(url: str, values: Mapping[str, str]) -> str:
     """Return any URL with the parameters, as `set_parameters`; those whose value is empty are removed."""
     rest, mark, fragment = url.strip().partition("#")
     before, _, query = rest.partition("?")
-    pairs = [pair for pair in query.split("&") if pair]
-    for name, value in values.items():
-        added = [f"{name}={quote(value, safe=_UNQUOTED)}"] if value else []
-        pairs = _with_parameter(pairs, name, added)
-    return before + ("?" + "&".join(pairs) if pairs else "") + mark + fragment
+    removed = {name for name, value in values.items() if not value}
+    kept = "&".join(pair for pair in query.split("&") if pair and name_of(pair) not in removed)
+    added = "&".join(f"{name}={quote(value, safe=_UNQUOTED)}" for name, value in values.items() if value)
+    written = joined(kept, added)
+    return before + ("?" + written if written else "") + mark + fragment
 
 
 _UNQUOTED = "!*'()"
 """Characters that `encodeURIComponent` of browsers keeps, besides letters, digits and `-_.~`."""
-
-
-def _with_parameter(pairs: list[str], name: str, added: list[str]) -> list[str]:
-    positions = [position for position, pair in enumerate(pairs) if unquote_plus(pair.partition("=")[0]) == name]
-    if not positions:
-        return [*pairs, *added]
-    others = [pair for position, pair in enumerate(pairs) if position not in positions]
-    return [*others[: positions[0]], *added, *others[positions[0] :]]

@@ -3,6 +3,8 @@
 from typing import Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from waypost.clicks.classify import language_ranges
+from waypost.urls.query import joined
 from waypost.visits.link_view import LinkView
 
 RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
@@ -12,7 +14,7 @@ _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("mac
 
 
 class Facts(NamedTuple):
-    """Input of the decision. `now` is in seconds, `language` is the visitor's first one, such as "de"."""
+    """Input of the decision. `now` is in seconds; `language` is a value of Accept-Language: "de-CH,de;q=0.9"."""
 
     now: int
     unlocked: bool = False
@@ -68,9 +70,10 @@ def _select_destination(link: LinkView, facts: Facts) -> str:
     store = {"ios": "apple", "android": "google"}.get(facts.os.casefold())
     if store and link.deeplink and link.deeplink.get(store):
         return link.deeplink[store]
-    for rule in link.languagetarget:
-        if facts.language and rule["language"].casefold().partition("-")[0] == facts.language:
-            return rule["link"]
+    if facts.language and link.languagetarget:
+        number = language_ranges.best_rule([rule["language"] for rule in link.languagetarget], facts.language)
+        if number is not None:
+            return link.languagetarget[number]["link"]
     return link.url
 
 
@@ -80,9 +83,9 @@ def _is_device(name: str, facts: Facts) -> bool:
 
 
 def _with_query(url: str, link: LinkView, query: str) -> str:
-    """Append the link's own parameters and the visitor's query to a web URL."""
+    """Add the link's own parameters and the visitor's query to a web URL. Newer ones replace those of the same name."""
     if not url.lower().startswith(_WEB) or not (query or link.parameters):
         return url
     parameters = urlencode([(parameter["name"], parameter.get("value", "")) for parameter in link.parameters])
     parts = urlsplit(url)
-    return parts._replace(query="&".join(part for part in (parts.query, parameters, query) if part)).geturl()
+    return parts._replace(query=joined(parts.query, parameters, query)).geturl()

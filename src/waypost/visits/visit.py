@@ -172,7 +172,7 @@ class VisitService:
             agent = classifier.agent(visit.agent_text)
             os, device = agent.os, agent.device
         if link.languagetarget:
-            language = classifier.language(visit.accept_language.decode("latin-1"))
+            language = visit.accept_language.decode("latin-1")
         country_code = code_of(country) if country else ""
         return Facts(clock.now(), unlocked, country, country_code, os, device, language, visit.query)
 

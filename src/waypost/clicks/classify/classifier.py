@@ -12,7 +12,7 @@ from publicsuffixlist import PublicSuffixList
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from waypost.clicks.classify import bots, referrers, user_agent_families
+from waypost.clicks.classify import bots, language_ranges, referrers, user_agent_families
 from waypost.clicks.classify.user_agent_families import Device
 from waypost.urls.validation import ascii_host
 
@@ -25,11 +25,8 @@ Kind = Literal["human", "tool", "bot", "preview"]
 # Longer values are cut before they are cached: real values are shorter, and invented ones must not fill the memory.
 _LONGEST_AGENT = 512
 _LONGEST_REFERRER = 512
-_LONGEST_LANGUAGES = 128
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _APP = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+\Z")
-_LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
-_QUALITY = re.compile(r"(?:q=([01](?:\.\d*)?)?)?\Z")
 _PREFETCHES = frozenset({"prefetch", "prerender", "preview"})
 
 
@@ -75,7 +72,8 @@ def referrer(value: str) -> Referrer:
 
 def language(accept_language: str) -> str:
     """Return the language that `Accept-Language` prefers, without its country, such as `de`; else "Unknown"."""
-    return _language(accept_language[:_LONGEST_LANGUAGES])
+    languages = language_ranges.preferred(accept_language)
+    return languages[0][0] if languages else UNKNOWN
 
 
 def is_prefetch(purpose: str) -> bool:
@@ -206,15 +204,3 @@ def _is_address(name: str) -> bool:
 @cache
 def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()
-
-
-@lru_cache(maxsize=4_096)
-def _language(accept_language: str) -> str:
-    best, weight = UNKNOWN, 0.0
-    for part in accept_language.lower().split(","):
-        tag, _, parameter = part.partition(";")
-        primary = tag.strip().partition("-")[0]
-        quality = _QUALITY.match(parameter.replace(" ", ""))
-        if quality and float(quality[1] or 1) > weight and _LANGUAGE.match(primary):
-            best, weight = referrers.LANGUAGES.get(primary, primary), float(quality[1] or 1)
-    return best
