@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.load import until
 from tests.support.load_balancers import BALANCERS, HOST
+from tests.support.long_urls import LONGEST, visit_longest
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.s3 import running_s3
 from tests.support.tcp_proxy import TcpProxy, running_proxy
@@ -72,6 +73,20 @@ def test_load_balancer_hides_failure_of_one_node(proxied_nodes: ProxiedNodes, na
             until(lambda: [client.get("/healthz").status_code for _ in range(6)] == [200] * 6)
     link = int(created.json()["id"])
     until(lambda: _clicks(proxied_nodes.nodes, link) >= redirects)
+
+
+@pytest.mark.parametrize("name", BALANCERS)
+def test_load_balancer_passes_longest_destination_and_query(
+    proxied_nodes: ProxiedNodes, name: str, tmp_path: Path
+) -> None:
+    alias, nodes = f"{name}-longest", proxied_nodes.nodes
+    created = nodes.first.call("POST", "/api/url/add", json={**LONGEST, "custom": alias}, key=nodes.key)
+    assert created.status_code == 200, created.text
+    with BALANCERS[name](proxied_nodes.ports(), tmp_path) as client:
+        redirects = visit_longest(client, alias)
+    link = int(created.json()["id"])
+    until(lambda: _clicks(nodes, link) >= redirects)
+    assert _clicks(nodes, link) == redirects
 
 
 @pytest.mark.parametrize("name", BALANCERS)

@@ -8,6 +8,7 @@ import yaml
 
 from tests.support.load import add_ana
 from tests.support.load_balancers import running_nginx
+from tests.support.long_urls import LONGEST, visit_longest
 from tests.support.server import serving
 from tests.support.source import ROOT
 from waypost.db.database import Database
@@ -20,12 +21,13 @@ def _blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", _GUIDE, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_nginx_passes_host_address_and_large_uploads(tmp_path: Path) -> None:
+def test_nginx_passes_host_address_large_uploads_and_long_urls(tmp_path: Path) -> None:
     (block,) = _blocks("nginx")
     settings: dict[str, Any] = {"base_url": "http://go.localhost", "trusted_proxies": "127.0.0.1"}
     with serving(tmp_path / "node", registration="on", **settings) as node:
         database = Database(f"sqlite:///{tmp_path / 'node' / 'waypost.db'}")
-        key = {"Authorization": f"Bearer {database.write(add_ana)}"}
+        token = database.write(add_ana)
+        key = {"Authorization": f"Bearer {token}"}
         database.close()
         site = f"server {{ listen 80; {block.replace('127.0.0.1:8000', node.url.removeprefix('http://'))} }}"
         with running_nginx(site, tmp_path) as client:
@@ -35,6 +37,10 @@ def test_nginx_passes_host_address_and_large_uploads(tmp_path: Path) -> None:
             body = {"url": "https://example.com/", "custom": "sale"}
             assert client.post("/api/url/add", json=body, headers=key).json()["shorturl"] == "http://go.localhost/sale"
             assert client.get("/sale").headers["location"] == "https://example.com/"
+            assert (
+                node.call("POST", "/api/url/add", json={**LONGEST, "custom": "longest"}, key=token).status_code == 200
+            )
+            visit_longest(client, "longest")
             assert client.get("/dashboard/signin").status_code == 200  # only the host of the base URL has it
 
 
