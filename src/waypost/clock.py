@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 NEVER = "9999-12-31 23:59:59"
 """`expires` of an account that never expires (decision 14)."""
@@ -10,7 +11,8 @@ NEVER = "9999-12-31 23:59:59"
 _DATE = r"\d{4}-\d\d-\d\d"
 _TIME = r"[ T]([01]\d|2[0-3]):\d\d(:\d\d([.,]\d{1,9})?)?"
 _OFFSET = r"Z|[+-]\d\d:?\d\d| [+-]\d{4}( [A-Z]{3,5})?"  # RFC 3339, and as Go prints times
-_TIMESTAMP = re.compile(f"(?P<moment>{_DATE}(?P<time>{_TIME})?)(?P<offset>{_OFFSET})?", re.ASCII)
+_UNESCAPED_OFFSET = r" {1,2}\d\d:?\d\d( [A-Z]{3,5})?"  # in a query, a `+` that is not escaped becomes a blank
+_TIMESTAMP = re.compile(f"(?P<moment>{_DATE}(?P<time>{_TIME})?)(?P<offset>{_OFFSET}|{_UNESCAPED_OFFSET})?", re.ASCII)
 
 
 def now() -> int:
@@ -36,28 +38,43 @@ def local(second: int, zone: tzinfo) -> datetime:
         return datetime.fromtimestamp(second, UTC)
 
 
+def zone(name: str) -> ZoneInfo | None:
+    """Return the time zone of a name such as `Europe/Berlin`; None for an unknown name."""
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):  # zoneinfo raises them for names that are paths, folders or too long
+        return None
+
+
 def day(second: int) -> str:
     """Format a time as `YYYY-MM-DD` in UTC."""
     return text(second)[:10]
 
 
-def last_second(value: str) -> int:
-    """Return the last second that an expiry date includes; a date alone includes the whole day, UTC (decisions 21, 43).
+def is_day(value: str) -> bool:
+    """Return whether a text that `last_second` accepts is a date alone."""
+    return len(value) == len("2026-01-31")
+
+
+def last_second(value: str, zone: tzinfo = UTC) -> int:
+    """Return the last second that an expiry date includes; a date alone includes the whole day (decisions 21, 43).
 
     The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, or a time as in RFC 3339 or as Go prints it
-    (`2026-01-31 09:30:00.5 +0200 CEST`). Without an offset it is UTC. Raises ValueError for other values.
+    (`2026-01-31 09:30:00.5 +0200 CEST`); the `+` of the offset can be a blank. Without an offset it is in `zone`.
+    Raises ValueError for other values.
     """
     match = _TIMESTAMP.fullmatch(value)
     if match is None or (match["offset"] and not match["time"]):
         raise ValueError("not a date")
     offset = (match["offset"] or "").strip().partition(" ")[0]
+    if offset[:1].isdigit():
+        offset = f"+{offset}"
     try:
         moment = datetime.fromisoformat(match["moment"].replace(",", ".") + offset)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        moment = moment.astimezone(UTC)
         if not match["time"]:
             moment = moment.replace(hour=23, minute=59, second=59)
-        return int(moment.timestamp())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        return int(moment.astimezone(UTC).timestamp())
     except (ValueError, OverflowError):
         raise ValueError("not a date") from None

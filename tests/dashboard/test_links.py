@@ -78,8 +78,10 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashb
     assert ana.details("url", link) == {**details, "password": False}
 
 
-def test_expiry_is_shown_and_entered_in_time_zone_of_viewer(ana: Person, dashboard: Browser) -> None:
-    dashboard.client.cookies.set("waypost_zone", "America/New_York", path="/dashboard")
+@pytest.mark.parametrize("cookie", ["America%2FNew_York", "America/New_York"])
+def test_expiry_is_shown_and_entered_in_time_zone_of_viewer(ana: Person, dashboard: Browser, cookie: str) -> None:
+    dashboard.client.cookies.set("waypost_zone", cookie, path="/dashboard")
+    assert "Time zone: America/New_York." in dashboard.get("/links/new").text
     dashboard.submit("/links/new", url=TARGET, expiry="2999-06-30T12:00")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     assert ana.details("url", link)["expiry"] == "2999-06-30 16:00:00"

@@ -1,5 +1,5 @@
-// Stores the viewer's time zone in a cookie. On the first page, which the server rendered without it, times are
-// converted here.
+// Stores the browser's time zone in a cookie. On the first page, which the server rendered without it, times are
+// converted here, unless the account has a time zone of its own.
 import { formatDay } from "./locale.js";
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
@@ -10,7 +10,9 @@ const formatTime = (date) => `${formatDay.format(date)}, ${twoDigits(date.getHou
 if (!document.cookie.split("; ").includes(cookie)) {
   const secure = location.protocol === "https:" ? "; secure" : "";
   document.cookie = `${cookie}; path=/dashboard; max-age=31536000; samesite=lax${secure}`;
-  for (const time of document.querySelectorAll("time[data-local]")) {
+  const times = document.documentElement.dataset.zone ? [] : document.querySelectorAll("time[data-local]");
+  for (const time of times) {
     time.textContent = formatTime(new Date(time.dateTime));
+    time.title = zone;
   }
 }

@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import account_language, login_changes, ops, proof
+from waypost.accounts import account_language, account_time_zone, login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import preferences
 from waypost.dashboard.context import PageContext
@@ -61,6 +61,17 @@ def change_password(context: PageContext) -> Response:
     )
 
 
+@pages.post("/dashboard/account/timezone")
+def choose_time_zone(context: PageContext) -> Response:
+    """Set the time zone of the account; without one, it is that of the browser."""
+    form = context.form()
+    name = form.text(account_time_zone.FIELD)
+    form.attempt(lambda: context.write(lambda tx: account_time_zone.choose(tx, context.account, name)))
+    if form.errors:
+        return _account_page(context, time_zone_form=form, status=400)
+    return context.redirect(_ACCOUNT, message="Saved.")
+
+
 @pages.get("/dashboard/account/sessions")
 def list_sessions(context: PageContext) -> Response:
     active = context.read(lambda tx: sessions.of(tx, context.account))
@@ -107,7 +118,12 @@ def switch_shortcuts(context: PageContext) -> Response:
 
 
 def _account_page(
-    context: PageContext, *, email_form: Form | None = None, password_form: Form | None = None, status: int = 200
+    context: PageContext,
+    *,
+    email_form: Form | None = None,
+    password_form: Form | None = None,
+    time_zone_form: Form | None = None,
+    status: int = 200,
 ) -> Response:
     account = context.read(lambda tx: ops.get(tx, context.account))
     factor = context.read(lambda tx: two_factor.of(tx, context.account))
@@ -116,6 +132,8 @@ def _account_page(
         status=status,
         email_form=email_form or Form({"email": account.email}),
         password_form=password_form or Form({}),
+        time_zone_form=time_zone_form or Form({account_time_zone.FIELD: context.user.timezone}),
+        time_zones=[(name, name) for name in account_time_zone.names()],
         account=account,
         factor=factor,
     )

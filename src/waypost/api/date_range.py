@@ -2,7 +2,6 @@
 
 from datetime import date, timedelta
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Query
 
@@ -13,7 +12,7 @@ from waypost.errors import invalid
 _DAYS = 30
 _POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}
 _FIRST = "First day, `YYYY-MM-DD`; 29 days before the last one by default."
-_LAST = "Last day, `YYYY-MM-DD`; today by default."
+_LAST = "Last day, `YYYY-MM-DD`; today in `timezone` by default."
 _EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 
 
@@ -26,11 +25,10 @@ def span(
     ),
 ) -> Span:
     """Return the date range, 30 days by default. Raises INVALID on the invalid field."""
-    try:
-        zone = ZoneInfo(timezone)
-    except (OSError, ValueError, LookupError):  # raised by zoneinfo for invalid names
-        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.") from None
-    end = _day("to", last) if last is not None else date.fromisoformat(clock.day(clock.now()))
+    zone = clock.zone(timezone)
+    if zone is None:
+        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.")
+    end = _day("to", last) if last is not None else clock.local(clock.now(), zone).date()
     start = _day("from", first) if first is not None else end - timedelta(days=_DAYS - 1)
     if start > end:
         raise invalid("from", "from must not be after to.")

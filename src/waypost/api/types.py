@@ -51,7 +51,14 @@ def _expiry(value: str) -> str:
     try:
         end = clock.last_second(value)
     except ValueError:
-        raise ValueError("must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC") from None
+        raise ValueError(
+            "must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC or with an offset such as +02:00"
+        ) from None
+    if end < clock.now() and clock.is_day(value):
+        raise ValueError(
+            "must not be in the past. A date alone ends at 23:59:59 UTC; for another end, add a time and an offset,"
+            " such as 18:00:00-10:00"
+        )
     if end < clock.now():
         raise ValueError("must not be in the past")
     return value
@@ -138,7 +145,8 @@ Expiry = Annotated[
     AfterValidator(_expiry),
     Field(
         max_length=64,
-        description="Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry.",
+        description="Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such"
+        " as `+02:00`. `null` removes the expiry.",
         examples=["2099-12-31"],
     ),
 ]

@@ -29,7 +29,7 @@ class Session:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The session and account of a token. `language` is "" until the user selects one."""
+    """The session and account of a token. `language` and `timezone` are "" until the user selects one."""
 
     session: int
     account: int
@@ -39,6 +39,7 @@ class SignedIn:
     suspended: bool
     deletion_due: int | None
     language: str
+    timezone: str
     stale: bool
 
 
@@ -62,7 +63,7 @@ def find(tx: Connection, token: str) -> SignedIn | None:
     query = (
         select(sessions.c.id.label("session"), sessions.c.account, (sessions.c.seen < now - _SEEN_EVERY).label("stale"))
         .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner)
-        .add_columns(accounts.c.suspended, accounts.c.deletion_due, accounts.c.language)
+        .add_columns(accounts.c.suspended, accounts.c.deletion_due, accounts.c.language, accounts.c.timezone)
         .join(accounts, accounts.c.id == sessions.c.account)
         .where(sessions.c.digest == credentials.digest(token), *_is_valid(now))
     )

@@ -107,9 +107,10 @@ def _moment(value: str, *, is_end: bool) -> str:
     try:
         second = clock.last_second(value)
     except ValueError:
-        raise ValueError("must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC") from None
-    is_day = len(value) == len("YYYY-MM-DD")
-    return clock.text(second - _DAY + 1 if is_day and not is_end else second)
+        raise ValueError(
+            "must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC or with an offset such as +02:00"
+        ) from None
+    return clock.text(second - _DAY + 1 if clock.is_day(value) and not is_end else second)
 
 
 class _Block(Body):

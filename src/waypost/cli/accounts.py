@@ -222,7 +222,8 @@ def add_key(
     except ValueError as error:
         raise typer.BadParameter("must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", param_hint="--expires") from error
     if expires_at is not None and expires_at < clock.now():
-        raise typer.BadParameter("must not be in the past", param_hint="--expires")
+        end = ": a date alone ends at 23:59:59 UTC" if expires and clock.is_day(expires) else ""
+        raise typer.BadParameter(f"must not be in the past{end}", param_hint="--expires")
     with access.database_and_account(identifier) as (database, account):
         secret = database.write(lambda tx: api_keys.add(tx, account.id, name=name, scope=scope, expires=expires_at))
     if json:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from waypost import clock
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
@@ -52,7 +53,9 @@ _Conflicts = Annotated[
     Conflicts, typer.Option(help="A taken alias: skip the row, add a suffix, or replace the account's own link.")
 ]
 _Folders = Annotated[Folders, typer.Option(help="Folders and groups become campaigns or channels.")]
-_TimeZone = Annotated[str, typer.Option(metavar="ZONE", help="Time zone of dates in YOURLS.")]
+_TimeZone = Annotated[
+    str, typer.Option(metavar="ZONE", help="Time zone of dates in CSV files and YOURLS that do not name one.")
+]
 _Report = Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")]
 _Apply = Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")]
 _Undo = Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")]
@@ -185,10 +188,9 @@ def _write(target: Path, database: Database, account: int, plan: int) -> None:
 
 
 def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise typer.BadParameter(f"{name} is not a time zone such as Europe/Berlin", param_hint="--timezone") from None
+    if (zone := clock.zone(name)) is None:
+        raise typer.BadParameter(f"{name} is not a time zone such as Europe/Berlin", param_hint="--timezone")
+    return zone
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -84,8 +85,14 @@ class PageContext(RequestContext):
 
     @cached_property
     def time_zone(self) -> ZoneInfo:
-        """The viewer's time zone, from a cookie that a script sets; UTC without it."""
-        return find_zone(self.request.cookies.get(TIME_ZONE_COOKIE, ""))
+        """The zone of all times that are shown or typed; UTC if none is known.
+
+        A form with times names the zone that they were shown in. Otherwise, it is that of the account, or of the
+        browser: a script stores its name percent-encoded in a cookie.
+        """
+        in_form = self.fields.get(forms.TIME_ZONE, [""])[-1]
+        of_account = self.session.timezone if self.session else ""
+        return find_zone(in_form or of_account or unquote(self.request.cookies.get(TIME_ZONE_COOKIE, "")))
 
     @property
     def network(self) -> str:
@@ -183,6 +190,7 @@ class PageContext(RequestContext):
         values = {**dict.fromkeys(shape.flags, ""), **forms.apply_shape(self.fields, shape)}
         version = values.pop(VERSION, "")
         values.pop(csrf.FIELD, None)
+        values.pop(forms.TIME_ZONE, None)
         return Form(values, current=current, version=version if isinstance(version, str) else "")
 
     def save(

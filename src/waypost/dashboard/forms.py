@@ -28,6 +28,8 @@ _MAX_DIGITS = 15
 _HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
 _FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before its error
 VERSION = "version"
+TIME_ZONE = "time_zone"
+"""The field with the zone in which a form shows times, as its page was rendered."""
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
 

@@ -6,12 +6,16 @@ from datetime import date, datetime, time
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+import structlog
 from markupsafe import Markup, escape
 
-from waypost import formats
+from waypost import clock, formats
 from waypost.http import media_types
 from waypost.languages import SOURCE_LANGUAGE, translations
 
+_log = structlog.get_logger("dashboard")
+_MAX_ZONE, _MAX_LOGGED_ZONES = 64, 20
+_logged_zones: set[str] = set()
 current_language: ContextVar[str] = ContextVar("language", default=SOURCE_LANGUAGE)
 """The language of the page that is rendered, or of the e-mail that is written."""
 
@@ -93,8 +97,9 @@ def format_size(size: int) -> str:
 
 @lru_cache(64)
 def find_zone(name: str) -> ZoneInfo:
-    """Return the viewer's time zone; UTC for an unknown name."""
-    try:
-        return ZoneInfo(name or "UTC")
-    except (OSError, ValueError, LookupError):
-        return ZoneInfo("UTC")
+    """Return the viewer's time zone. An unknown name is UTC and logged once; the number of logged names is limited."""
+    zone = clock.zone(name or "UTC")
+    if zone is None and name not in _logged_zones and len(_logged_zones) < _MAX_LOGGED_ZONES:
+        _logged_zones.add(name)
+        _log.warning("unknown time zone; times are shown in UTC", zone=name[:_MAX_ZONE])
+    return zone or ZoneInfo("UTC")

@@ -194,23 +194,33 @@ def current_url(context: Context, *, path: str = "", **changes: object) -> str:
 @pass_context
 def local_time(context: Context, second: int) -> Markup:
     """Return a Unix time as <time> in the viewer's time zone."""
-    local = clock.local(second, context["context"].time_zone)
-    return Markup(f'<time datetime="{_iso(second)}" data-local>{format_time(local)}</time>')  # noqa: S704  # no input
+    local, zone = _local(context, second)
+    return Markup(  # noqa: S704  # no input
+        f'<time datetime="{_iso(second)}" title="{zone}" data-local>{format_time(local)}</time>'
+    )
 
 
 @pass_context
 def relative_time(context: Context, second: int) -> Markup:
     """Return a Unix time like `local_time`, which a script replaces by the time since then."""
-    local = clock.local(second, context["context"].time_zone)
-    return Markup(f'<time datetime="{_iso(second)}" data-relative>{format_time(local)}</time>')  # noqa: S704  # no input
+    local, zone = _local(context, second)
+    return Markup(  # noqa: S704  # no input
+        f'<time datetime="{_iso(second)}" title="{format_time(local)} {zone}" data-relative>{format_time(local)}</time>'
+    )
 
 
 @pass_context
 def local_date(context: Context, second: int) -> Markup:
     """Return the date of a Unix time in the viewer's time zone, with the time of day in its title."""
-    local = clock.local(second, context["context"].time_zone)
-    # Only digits and names of months.
-    return Markup(f'<time datetime="{_iso(second)}" title="{format_time(local)}">{day(local)}</time>')  # noqa: S704
+    local, zone = _local(context, second)
+    # Only digits, names of months and of a zone.
+    return Markup(f'<time datetime="{_iso(second)}" title="{format_time(local)} {zone}">{day(local)}</time>')  # noqa: S704
+
+
+def _local(context: Context, second: int) -> tuple[datetime, str]:
+    """Return a Unix time in the viewer's time zone, and the name of the zone."""
+    zone = context["context"].time_zone
+    return clock.local(second, zone), zone.key
 
 
 def day(value: date) -> str:

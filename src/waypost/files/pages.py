@@ -1,6 +1,7 @@
 """Dashboard pages of files: list, upload form, editor, statistics."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, get_args
 
@@ -61,6 +62,7 @@ def show_upload_form(context: PageContext) -> Response:
 async def upload_files(context: PageContext, parts: MultipartReader) -> Response:
     """Store each file as it arrives, with the fields that precede it. Stop at the first error."""
     fields: dict[str, list[str]] = {}
+    context = replace(context, fields=fields)  # the form names its time zone
     form, uploaded, filename = Form({}), list[ops.File](), ""
     try:
         while (part := await parts.next_part()) is not None:

@@ -46,7 +46,7 @@ _KINDS = {
     "file": "File",
 }
 _FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack", "waypost": "waypost"}
-_FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "campaign"}
+_FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 
 class ImportForm(NewImport):
@@ -61,7 +61,7 @@ class ImportForm(NewImport):
 def show_import(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.find(tx, context.account))
     if plan is None:
-        return _form_page(context, Form(_FIRST))
+        return _first_page(context)
     fate: Fate | None = next((value for value in get_args(Fate) if value == context.query("fate")), None)
     window = context.page_request()
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
@@ -73,7 +73,7 @@ def show_import(context: PageContext) -> Response:
 
 @pages.get("/dashboard/import/new")
 def show_form(context: PageContext) -> Response:
-    return _form_page(context, Form(_FIRST))
+    return _first_page(context)
 
 
 @pages.stream("/dashboard/import/new")
@@ -188,6 +188,10 @@ def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem
     name = {"token": "key", "hosts": "mapping"}.get(problem.field or "", problem.field or "")
     form.errors[name if name in ImportForm.model_fields or name == "file" else ""] = problem.message
     return _form_page(context, form, status=problem.kind.status if problem.kind in _SIZES else 400)
+
+
+def _first_page(context: PageContext) -> Response:
+    return _form_page(context, Form({**_FIRST, "timezone": context.time_zone.key}))
 
 
 def _form(fields: dict[str, list[str]]) -> Form:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -28,10 +27,8 @@ _HOSTS = Field(
 
 
 def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError("must be the name of a time zone, such as Europe/Berlin or UTC") from None
+    if clock.zone(name) is None:
+        raise ValueError("must be the name of a time zone, such as Europe/Berlin or UTC")
     return name
 
 
@@ -84,7 +81,10 @@ class NewImport(Body):
     ] = None
     timezone: Annotated[
         Annotated[Line, AfterValidator(_zone)] | None,
-        Field(description="Time zone of the dates in YOURLS; UTC by default.", examples=["Europe/Berlin"]),
+        Field(
+            description="Time zone of dates in CSV files and YOURLS that do not name one; UTC by default.",
+            examples=["Europe/Berlin"],
+        ),
     ] = None
     hosts: Annotated[_Pairs | None, _HOSTS] = None
     conflicts: Annotated[Conflicts | None, _CONFLICTS] = None

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, TypedDict, Unpack
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Table, delete, func, insert, select
 
@@ -153,10 +152,10 @@ def _check_day(field: str, value: str) -> None:
 
 
 def _check_zone(name: str) -> str:
-    try:
-        return ZoneInfo(name).key
-    except (OSError, ValueError, LookupError):  # raised by zoneinfo for invalid names
-        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.") from None
+    zone = clock.zone(name)
+    if zone is None:
+        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.")
+    return zone.key
 
 
 def _check_span(values: Mapping[str, Any]) -> None:

@@ -17,7 +17,9 @@ class FileChange(TypedDict, total=False):
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """
     maxdownloads: int | None
     """Number of downloads that are allowed; null for no limit."""
 
@@ -34,6 +36,8 @@ class UploadOptions(TypedDict, total=False):
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """
     maxdownloads: int | None
     """Number of downloads that are allowed; null for no limit."""

@@ -26,7 +26,7 @@ class NewImport(TypedDict, total=False):
     columns: Mapping[str, str] | None
     """Columns of a CSV file by field, where they have other names."""
     timezone: str | None
-    """Time zone of the dates in YOURLS; UTC by default."""
+    """Time zone of dates in CSV files and YOURLS that do not name one; UTC by default."""
     hosts: Mapping[str, str] | None
     """Hosts of the source, and the host here for each; empty for the service's own. The empty host of the source
     is that of links without one, such as in a dump of YOURLS.

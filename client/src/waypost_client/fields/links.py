@@ -69,7 +69,9 @@ class NewLink(TypedDict, total=False):
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """
     clicklimit: int | None
     """Clicks after which the link is expired; null for no limit."""
     expiryurl: str | None
@@ -120,7 +122,9 @@ class LinkChange(TypedDict, total=False):
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """
     clicklimit: int | None
     """Clicks after which the link is expired; null for no limit."""
     expiryurl: str | None

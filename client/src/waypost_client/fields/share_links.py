@@ -29,7 +29,9 @@ class NewShare(TypedDict, total=False):
     timezone: str | None
     """Time zone of the days."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """
 
 
 class ShareChange(TypedDict, total=False):
@@ -52,4 +54,6 @@ class ShareChange(TypedDict, total=False):
     timezone: str | None
     """Time zone of the days."""
     expiry: str | None
-    """Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry."""
+    """Last day in UTC, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC or with an offset such as
+    `+02:00`. `null` removes the expiry.
+    """

@@ -49,6 +49,8 @@ accounts = Table(
     timestamp("registered"),
     timestamp("deletion_due", optional=True),
     Column("language", String(8), nullable=False, default=""),
+    # The name of a time zone, "" for that of the browser.
+    Column("timezone", String(64), nullable=False, default="", server_default=""),
     number("stored"),
     number("revoked_start"),
     number("revoked_used"),

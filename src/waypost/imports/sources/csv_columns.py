@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, tzinfo
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
@@ -41,9 +42,12 @@ class CsvSource:
 
     name = "csv"
 
-    def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
-        """`columns` maps fields to column names. Raises INVALID on `file` or `column`."""
-        self._file = CsvFile(file)
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str], zone: tzinfo | None = None) -> None:
+        """`columns` maps fields to column names. Times without an offset are in `zone`, by default UTC.
+
+        Raises INVALID on `file` or `column`.
+        """
+        self._file, self._zone = CsvFile(file), zone or UTC
         self._indexes = _indexes(self._file.header, columns)
         used = set(self._indexes.values())
         self.ignored = [name for index, name in enumerate(self._file.header) if name and index not in used]
@@ -72,8 +76,8 @@ class CsvSource:
         record.description = get("description", "")
         record.tags = re.split(r",", get("tags", "")) if "," in get("tags", "") else get("tags", "").split("|")
         record.clicks = _clicks(record, get("clicks", ""))
-        record.created = _created(record, get("created", ""))
-        record.expiry = _expiry(record, get("expiry", ""))
+        record.created = _created(record, get("created", ""), self._zone)
+        record.expiry = _expiry(record, get("expiry", ""), self._zone)
         record.clicklimit = _limit(record, get("clicklimit", ""))
         _set_password(record, get("password", ""))
         return record
@@ -146,34 +150,33 @@ def _limit(record: Record, text: str) -> int | None:
     return int(text)
 
 
-def _created(record: Record, text: str) -> int | None:
+def _created(record: Record, text: str, zone: tzinfo) -> int | None:
     if not text:
         return None
     try:
-        second = _second(text)
+        return _second(f"{text} 00:00:00" if clock.is_day(text) else text, zone)
     except ValueError:
         record.losses.append("the date of creation is not a date; the link gets the date of the import")
         return None
-    return second - 86_399 if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else second
 
 
-def _expiry(record: Record, text: str) -> int | None:
+def _expiry(record: Record, text: str, zone: tzinfo) -> int | None:
     if text in ("", "0"):
         return None
     try:
-        return _second(text)
+        return _second(text, zone)
     except ValueError:
         hint = "must be YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, RFC 3339 or Unix seconds"
         record.problem = record.problem or f"expiry {hint}"
         return None
 
 
-def _second(text: str) -> int:
-    """Return a Unix time: seconds, milliseconds, or text. Raises ValueError."""
+def _second(text: str, zone: tzinfo) -> int:
+    """Return a Unix time: seconds, milliseconds, or text without an offset in `zone`. Raises ValueError."""
     if re.fullmatch(r"[0-9]{9,14}", text):
         number = int(text)
         return number if number < 10**11 else number // 1000
-    second = clock.last_second(text)
+    second = clock.last_second(text, zone)
     if not 0 <= second <= _MAX_SECOND:
         raise ValueError("not a date")
     return second

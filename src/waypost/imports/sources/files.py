@@ -46,4 +46,4 @@ def _source(
         return LinkStackSource(file)
     if text.startswith((b"--", b"/*", b"SET ", b"CREATE ", b"DROP ", b"INSERT ")):
         return YourlsDumpSource(file, zone=zone)
-    return CsvSource(file, columns)
+    return CsvSource(file, columns, zone)
