@@ -47,6 +47,7 @@ from waypost.files.public import FILES
 from waypost.imports.api import router as imports_router
 from waypost.imports.pages import pages as import_pages
 from waypost.interstitials.consent import answer_consent
+from waypost.interstitials.render import CONSENT_PATH, MAX_CONSENT_QUERY
 from waypost.links.api import router as links_router
 from waypost.links.bulk_pages import pages as link_bulk_pages
 from waypost.links.list_pages import pages as link_list_pages
@@ -163,7 +164,7 @@ PUBLIC_ROUTES = (
     PublicRoute("/report", report, ("GET", "HEAD", "POST")),
     PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
     PublicRoute("/files/delete/{file}/{signature}", delete_by_url, ("GET", "HEAD", "POST", "DELETE")),
-    PublicRoute("/pixel/consent", answer_consent, ("GET",)),
+    PublicRoute(CONSENT_PATH, answer_consent, ("GET",), max_query=MAX_CONSENT_QUERY),
     PublicRoute("/qr/{name}", qr_image),
     PublicRoute("/{alias}/qr", short_url_image),
     PublicRoute("/{alias}/{block}", visit_block),
@@ -178,7 +179,7 @@ DOMAIN_ROUTES = (
     PublicRoute("/robots.txt", host_routes.robots),
     PublicRoute("/favicon.ico", host_routes.favicon),
     PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
-    PublicRoute("/pixel/consent", answer_consent, ("GET",)),
+    PublicRoute(CONSENT_PATH, answer_consent, ("GET",), max_query=MAX_CONSENT_QUERY),
     PublicRoute(
         "/{alias:path}",
         domain_alias_handler(alias_handler(ALIAS_KINDS), short_url_image),

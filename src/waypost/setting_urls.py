@@ -4,12 +4,12 @@ import ipaddress
 import re
 from urllib.parse import unquote, urlsplit
 
-import idna
 from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from waypost import ip_networks
+from waypost.uris import ascii_host
 
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
 _WEB_PORTS = (80, 443)
@@ -24,10 +24,10 @@ def origin(value: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
         raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
     host = parts.hostname.removesuffix(".")
-    try:
-        host = host if host.isascii() else idna.encode(host, uts46=True).decode()
-    except idna.IDNAError as error:
-        raise ValueError(f"must have a valid host name: {error}") from error
+    if not host.isascii():
+        host = ascii_host(host) or ""
+    if not host:
+        raise ValueError("must have a valid host name, such as https://go.example.com")
     named = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{named}" + (f":{parts.port}" if parts.port else "")
 
@@ -103,7 +103,8 @@ def host_ports(value: str) -> frozenset[tuple[str, int]]:
         parts = urlsplit(f"//{f'[{part}]' if is_ip_address(part) and ':' in part else part}")
         if not parts.hostname or parts.port == 0 or re.search(r"[/?#@\s]", part):
             raise ValueError(f"must be hosts such as shlink.internal or 10.0.0.7:8080, separated by commas, not {part}")
-        pairs.update((parts.hostname, port) for port in ([parts.port] if parts.port else _WEB_PORTS))
+        host = ascii_host(parts.hostname) or parts.hostname
+        pairs.update((host, port) for port in ([parts.port] if parts.port else _WEB_PORTS))
     return frozenset(pairs)
 
 

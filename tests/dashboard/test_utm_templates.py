@@ -129,7 +129,7 @@ def test_too_long_field_is_refused_with_its_label(ana: Person, dashboard: Browse
     assert _value(page, "utm_term") == "kept"
     assert f'value="{_URL}"' in page.text
     too_long = dashboard.submit("/links/new", url=f"{_URL}&x={'y' * 8100}", custom="a", utm_source="x" * 200)
-    assert "Destination URL must be at most 8192 characters with the UTM parameters." in too_long.text
+    assert "Destination URL must have at most 8192 bytes when it is percent-encoded" in too_long.text
     assert ana.get("/urls")["data"]["result"] == 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
-from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public
+from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public, probe
 
 NAME = "pictures.example"
 INTERNAL_HOSTS = (
@@ -293,3 +293,21 @@ INTERNAL_ADDRESSES = (
 def test_only_global_unicast_addresses_are_public() -> None:
     known = {**dict.fromkeys(PUBLIC_ADDRESSES, True), **dict.fromkeys(INTERNAL_ADDRESSES, False)}
     assert {address: is_public(address) for address in known} == known
+
+
+def test_request_and_its_redirects_go_to_uris(internet: FakeInternet) -> None:
+    heads: list[bytes] = []
+    locations = iter(("http://bücher.example/ü".encode(), b"http://b%C3%BCcher.example/\xfc", b"/%C3%BC"))
+
+    def answer(head: bytes) -> list[bytes]:
+        heads.append(head)
+        location = next(locations, None)
+        return [ok(b"hello") if location is None else moved(location)]
+
+    internet.add_host("xn--bcher-kva.example", PUBLIC)
+    with server(answer) as internet.routes[PUBLIC]:
+        chain = probe("http://bücher.example/straße?q=ü", seconds=20)
+    paths = ("/stra%C3%9Fe?q=%C3%BC", "/%C3%BC", "/%FC", "/%C3%BC")
+    assert [head.split()[1].decode() for head in heads] == list(paths)
+    assert all(b"Host: xn--bcher-kva.example\r\n" in head for head in heads)
+    assert list(chain.urls[1:]) == [f"http://xn--bcher-kva.example{path}" for path in paths[1:]]

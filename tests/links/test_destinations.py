@@ -50,6 +50,14 @@ NOT_WEB_URLS = (
     *("https://example.com\t/", "ht\ntps://example.com/", "https://example.com/\x00", "https://example.com/\x7f"),
     *("https://example.com/\r\nSet-Cookie: a=b", "https://example.com/\u0085x", "https://example.com/\u2029x"),
     *("https://[::1", "https://::1]/", "https://[x]/", "https://[::1]x/", "https://example.com:x/"),
+    *(
+        "https://https://example.com",
+        "http://http://e.example/x",
+        "HTTPS://http//e.example/",
+        "https://https:/e.example",
+    ),
+    *("https://example.com:/", "https://example.com:", "https://user@example.com:?x", "https://[::1]:/x"),
+    *("https://\U0001f3f9\u2044.example/", "https://-\U0001f3f9.example/", "https://\u0301\U0001f3f9.example/"),
     *("https://example.com:99999/", "https://example.com:-1/", "https://example.com:0/", "https://example.com:8 0/"),
     *("https://%65xample.com/", "https://example%2ecom/", "https://999.999.999.999/", "https://0x1ffffffff/"),
     *(f"https://{'x' * 64}.example/", f"https://{'x.' * 130}example/", "https://\u200b/", "https://exa\u2044mple.com/"),
@@ -59,7 +67,8 @@ VALID_URLS = (
     *("https://user:pass@example.com/", "https://b\u00fccher.example/stra\u00dfe?q=\u00fc#\u00df", "https://example/"),
     *("https://example.com/%20%0A?x=javascript:alert(1)", "https://example.com/'\"<>{}|^`", "https://example.com./"),
     *("https://[2606:4700::1111]/", "https://93.184.216.34/", "https://a_b.example.com/", "https://example.com:443/"),
-    *("https://xn--bcher-kva.example", "https://example.com:/", "https://example.com/\U0001f98a"),
+    *("https://xn--bcher-kva.example", "https://example.com/\U0001f98a", "https://\U0001f3f9.example/x"),
+    *("https://\u2764\ufe0f.example", "https://i\u2665\u00fc.example", "https://https.example//x", "https://https/"),
 )
 
 
@@ -187,7 +196,6 @@ def test_own_host_is_rejected_with_both_web_ports(ana: Person) -> None:
             "https://go.example.com/x",
             "http://go.example.com/x",
             "https://go.example.com:443/",
-            "https://go.example.com:/",
         ),
         *("http://go.example.com:80/", "https://GO.example.com./", "https://user:pass@go.example.com"),
     )

@@ -25,6 +25,7 @@ LINKS: dict[str, dict[str, object]] = {
     "soon": {"expiry": TOMORROW},
     "utm": {"parameters": [{"name": "utm", "value": "a b"}]},
     "private": {"status": "private"},
+    "umlaut": {"url": "https://b\u00fccher.example/\u00fc?q=\u00fc#\u00fc"},
     "geo": {"geotarget": [{"location": "Germany", "link": "https://de.example/"}]},
     "phone": {"devicetarget": [{"device": "Android", "link": "https://android.example/"}]},
     "mots": {"languagetarget": [{"language": "fr", "link": "https://fr.example/"}]},
@@ -47,7 +48,7 @@ ROTATED: dict[str, dict[str, object]] = {
 }
 BIOS: dict[str, dict[str, object]] = {"card": {}, "adult": {"sensitive": True}}
 FILES: dict[str, dict[str, object]] = {"paper": {}, "few": {"maxdownloads": 10**9}, "secret": {"password": "open"}}
-HOT = ("spring", "soon", "utm", "private")
+HOT = ("spring", "soon", "utm", "private", "umlaut")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,7 @@ ODD_HOSTS = [*HOSTS, b"[::1", b"a b", b"go.localhost:x", b"\xff.example", b"x" *
 TARGETS = [
     *(b"/" + alias.encode() for alias in (*LINKS, *BIOS, *HOT, *HOT)),
     *(b"/" + alias.encode() + query for alias in FILES for query in (b"", b"?download=1", b"?preview=1")),
+    *(b"/spring?" + b"q" * 8192, b"/spring?" + b"q" * 8193, b"/missing?" + b'"' * 2731, b"/umlaut?a=%C3%BC"),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
     *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
     *(b"/r/" + slug.encode() for slug in CAMPAIGNS),

@@ -125,7 +125,7 @@ def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> 
     """Return the trimmed URL in a part of a block. Raises INVALID on `blocks`."""
     if part == "image":
         return validation.web_url(block[part], field="blocks")
-    url = validation.destination(block[part], field="blocks", settings=settings)
+    url = validation.destination(block[part], field="blocks", schemes=settings.schemes)
     if block["type"] == "embed" and embeds.find_player(url) is None:
         raise embeds.without_player()
     _refuse_loop(tx, url, settings)

@@ -26,6 +26,8 @@ _MAX_FIELDS = 5000
 _MAX_DIGITS = 15
 # `example.com`, `//example.com:8080/path`: a host with a dot, without a scheme. An e-mail address is none.
 _HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
+_SCHEME_TWICE = re.compile(r"\A(?:https?://)+(?=https?://)", re.IGNORECASE)
+_EMPTY_PORT = re.compile(r"\A((?:https?:)?//[^\s/?#]*[^\s/?#:]):(?=[/?#]|\Z)", re.IGNORECASE)
 _FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before its error
 VERSION = "version"
 TIME_ZONE = "time_zone"
@@ -258,9 +260,10 @@ def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:
 def complete_url(text: str) -> str:
     """Return a URL that a person typed, trimmed and with `https://` if it has a host with a dot but no scheme.
 
-    Other text is returned trimmed, so that the validation rejects it (decision 94).
+    A scheme that was typed in front of a pasted URL, and the colon of a missing port, are removed. Other text is
+    returned trimmed, so that the validation rejects it (decision 94).
     """
-    text = text.strip()
+    text = _EMPTY_PORT.sub(r"\1", _SCHEME_TWICE.sub("", text.strip()))
     match = _HOST_WITHOUT_SCHEME.fullmatch(text)
     return f"https://{match[1]}" if match else text
 

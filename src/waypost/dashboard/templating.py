@@ -32,6 +32,7 @@ from waypost.dashboard.i18n import (
 )
 from waypost.dashboard.localized_names import country_name
 from waypost.languages import LANGUAGES, direction
+from waypost.uris import to_uri
 from waypost.urls.url_parts import display_host
 
 STATIC = "/dashboard/static/"
@@ -110,6 +111,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "percent": format_percent,
         "point_time": point_time,
         "file_size": format_size,
+        "uri": to_uri,
     }
 
 

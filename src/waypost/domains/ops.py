@@ -14,6 +14,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, domains
 from waypost.errors import invalid, taken
 from waypost.settings import Settings
+from waypost.uris import ascii_host
 from waypost.urls import alias_case, blocklist, validation
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
@@ -59,7 +60,7 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
     match = _FORM.match(domain.strip())
     if match is None:
         raise invalid("domain", "domain must be a host name such as https://go.example.com, without port and path.")
-    host = validation.ascii_host(match[2])
+    host = ascii_host(match[2])
     if host is None or "." not in host or host.rpartition(".")[2].isdigit():
         raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
     if host in (settings.own_host, settings.dashboard_host):

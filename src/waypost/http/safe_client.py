@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
-from urllib.parse import quote, urljoin
+from urllib.parse import urljoin
 
 import httpcore2
 
 from waypost import ip_networks
 from waypost.http.deadline_stream import Check, Deadline, DeadlineStream
+from waypost.uris import encoded, to_uri
 
 Resolver = Callable[[str, int], list[str]]
 HostPorts = Set[tuple[str, int]]
@@ -24,7 +25,6 @@ _RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_SECONDS = 10.0
 _AGENT = "waypost"
-_URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
 
 
 class Refused(Exception):
@@ -169,11 +169,20 @@ def is_public(address: str) -> bool:
 
 
 def _redirect_url(url: str, location: str) -> str:
-    """Return the URL of a redirect. Non-ASCII bytes of the header are percent-encoded."""
+    """Return the URL of a redirect. Bytes of the header that are not UTF-8 are percent-encoded."""
     try:
-        return urljoin(url, quote(location, safe=_URL_SAFE, encoding="latin-1"))
+        raw = location.encode("latin-1")
+        return to_uri(urljoin(url, raw.decode() if _is_utf8(raw) else encoded(raw)))
     except ValueError as error:  # an invalid IPv6 address
         raise Refused("its URL does not begin with http:// or https://") from error
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> FetchedResponse:
@@ -208,7 +217,7 @@ def _exchange(
     if body is not None:
         sent += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
     try:
-        with pool.stream(method, quote(url, safe=_URL_SAFE), headers=sent, content=body) as response:
+        with pool.stream(method, to_uri(url), headers=sent, content=body) as response:
             yield response
     except httpcore2.TimeoutException as error:
         raise Unreachable("it takes too long") from error

@@ -169,7 +169,7 @@ class _Planner:
                 return candidate
             if len(record.url) > MAX_URL:
                 raise invalid("url", f"url must have at most {MAX_URL} characters.")
-            candidate.url = validation.destination(record.url, field="url", settings=self._settings)
+            candidate.url = validation.destination(record.url, field="url", schemes=self._settings.schemes)
             candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
         except Problem as problem:
             candidate.problem = candidate.problem or problem.message

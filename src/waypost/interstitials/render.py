@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,13 +19,14 @@ from waypost.interstitials.decide import (
     parse_consent,
 )
 from waypost.settings import NEVER_SCHEMES, Settings
+from waypost.uris import MAX_LOCATION, to_uri
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
 from waypost.visits.link_view import LinkView
-from waypost.visits.request import URL_SAFE, VisitRequest
+from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer, is_browser
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
@@ -33,6 +34,8 @@ from waypost.visits.visit import VisitService
 CONSENT_COOKIE = "wp_consent"
 CONSENT_PURPOSE = "pixel consent"
 CONSENT_PATH = "/pixel/consent"
+MAX_CONSENT_QUERY = 2 * MAX_LOCATION
+"""Bytes of the query of CONSENT_PATH, which has the destination in Base64."""
 _CONSENT_SECONDS = 3600  # for the answer
 _NAME_AND_PORT = re.compile(r"[a-z0-9._-]+(:[0-9]+)?\Z")
 
@@ -262,7 +265,7 @@ def _client_traits(
 def _destination(link: LinkView, url: str) -> Destination:
     card_title = link.interstitials.card.title if link.interstitials and link.interstitials.card else ""
     host = display_host(url)
-    return Destination(quote(url, safe=URL_SAFE), host, card_title or link.title or host or "…")
+    return Destination(to_uri(url), host, card_title or link.title or host or "…")
 
 
 def is_dark(color: str) -> bool:

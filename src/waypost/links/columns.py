@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
+from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 
@@ -12,6 +13,7 @@ from waypost.db import crud
 from waypost.db.schema import campaigns, overlays, splashes
 from waypost.errors import invalid
 from waypost.settings import Settings
+from waypost.uris import MAX_PARAMETERS
 from waypost.urls import blocklist, validation
 
 Status = Literal["public", "private", "disabled"]
@@ -59,11 +61,7 @@ def to_columns(tx: Connection, account: int, fields: Fields, settings: Settings)
     values: dict[str, Any] = {name: value for name, value in fields.items() if name in _COPIED}
     values |= _urls(tx, fields, settings)
     if "parameters" in fields:
-        values["parameters"] = [
-            {"name": parameter["name"], "value": parameter.get("value") or ""}
-            for parameter in fields["parameters"] or ()
-            if parameter.get("name")  # a widely copied sample request has a parameter without a name
-        ]
+        values["parameters"] = _parameters(fields["parameters"])
     if "expiry" in fields:
         values["expiry"] = clock.last_second(fields["expiry"]) if fields["expiry"] else None
     if "type" in fields:
@@ -111,9 +109,26 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
 
 def destination(tx: Connection, url: str, field: str, settings: Settings) -> str:
     """Trim and validate a URL that visitors are redirected to. Raises INVALID on `field`."""
-    accepted = validation.destination(url, field=field, settings=settings)
+    accepted = validation.destination(url, field=field, schemes=settings.schemes)
     blocklist.refuse_destination(tx, accepted, field=field, settings=settings)
     return accepted
+
+
+def _parameters(parameters: Sequence[Mapping[str, str | None]] | None) -> list[dict[str, str]]:
+    """Return the parameters that have a name: a widely copied sample request has one without. Raises INVALID."""
+    named = [
+        {"name": parameter["name"] or "", "value": parameter.get("value") or ""}
+        for parameter in parameters or ()
+        if parameter.get("name")
+    ]
+    length = len(urlencode([(parameter["name"], parameter["value"]) for parameter in named]))
+    if length > MAX_PARAMETERS:
+        message = (
+            f"parameters must have at most {MAX_PARAMETERS} bytes in total when they are percent-encoded;"
+            f" they have {length}."
+        )
+        raise invalid("parameters", message)
+    return named
 
 
 def _type(tx: Connection, account: int, value: str | int | None) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from sqlalchemy import Connection, RowMapping, select
 
 from waypost.db.schema import links, utm_templates
 from waypost.errors import invalid
+from waypost.urls import validation
 from waypost.urls.utm import NAMES, set_parameters, write_parameters
 
 _READ_LINKS = 200
 _MAX_VALUES = 50
 _MAX_LENGTH = 255
 _MAX_TEMPLATES = 200
-_MAX_URL = 8192  # as in waypost.api.types.Url
 _TEMPLATES = select(utm_templates.c.id, utm_templates.c.name, *(utm_templates.c[name] for name in NAMES))
 
 
@@ -44,17 +44,16 @@ def template(tx: Connection, account: int, id: int | None) -> Template:
 
 def apply(url: str, values: Mapping[str, str]) -> str:
     """Return the URL with the parameters of a template. Raises INVALID on `url` if it becomes too long."""
-    return _not_too_long(set_parameters(url, values))
+    return _checked(set_parameters(url, values))
 
 
 def write(url: str, values: Mapping[str, str]) -> str:
     """Return the URL with parameters that were typed; an empty one is removed. Raises INVALID as `apply`."""
-    return _not_too_long(write_parameters(url, values))
+    return _checked(write_parameters(url, values))
 
 
-def _not_too_long(tagged: str) -> str:
-    if len(tagged) > _MAX_URL:
-        raise invalid("url", f"url must be at most {_MAX_URL} characters with the UTM parameters.")
+def _checked(tagged: str) -> str:
+    validation.refuse_long(tagged, field="url")
     return tagged
 
 

@@ -11,8 +11,8 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import blocklist_entries
 from waypost.errors import Kind, Problem, invalid
+from waypost.uris import ascii_host
 from waypost.urls import alias_namespace, blocklist
-from waypost.urls.validation import ascii_host
 
 _MIN_WORD_LENGTH = 3
 

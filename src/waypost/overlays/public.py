@@ -19,6 +19,7 @@ from waypost.http.client_ip import client_ip, network_of
 from waypost.interstitials import csp, form_token
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Answers
+from waypost.uris import MAX_LOCATION
 from waypost.visits.decide import RefusalReason
 from waypost.visits.i18n import translatable
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, find_overlay
@@ -26,7 +27,8 @@ from waypost.visits.request import read_body
 from waypost.visits.responses import NO_STORE, wants_json
 from waypost.visits.services import Services
 
-_MAX_BODY_BYTES = 32_768  # a message of 5000 percent-encoded characters, and a long URL
+# A message of percent-encoded characters of up to 12 bytes, a URI whose percent signs are encoded, and names.
+_MAX_BODY_BYTES = 12 * 5000 + 3 * MAX_LOCATION + 8192
 _MAX_FIELDS = 20
 _NUMBER = re.compile(r"[0-9]{1,15}\Z")
 _MAX_NAME, _MAX_MESSAGE = 255, 5000

@@ -14,6 +14,7 @@ from waypost import phone_numbers
 from waypost.errors import Problem, invalid
 from waypost.phone_numbers import PhoneNumber
 from waypost.settings import Settings
+from waypost.uris import to_uri
 from waypost.urls import validation
 
 _LONGEST = 8192
@@ -172,14 +173,15 @@ def crlf(text: str) -> str:
 
 
 def url(value: str, settings: Settings) -> str:
-    """A web address, or one with an app scheme that the administrator allows (decision 44)."""
-    return validation.destination(line(value), field="data", settings=settings)
+    """The URI of a web address, or of one with an app scheme that the administrator allows (decision 44)."""
+    return to_uri(validation.destination(line(value), field="data", schemes=settings.schemes))
 
 
 def web(value: str) -> str:
-    """A web address for a card or an event; `example.com` alone is meant so too."""
+    """The URI of a web address for a card or an event; `example.com` alone is meant so too."""
     address = line(value)
-    return validation.web_url(address if "://" in address else f"https://{address}", field="data")
+    address = validation.web_url(address if "://" in address else f"https://{address}", field="data")
+    return to_uri(address)
 
 
 def phone(value: str, *, name: str = "phone") -> PhoneNumber:

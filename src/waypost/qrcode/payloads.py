@@ -81,8 +81,8 @@ def _text_object(data: payload_fields.Fields, settings: Settings) -> Content:
 
 
 def _link(data: str, settings: Settings) -> Content:
-    url = payload_fields.url(data, settings)
-    return Content("link", url, uri=url)
+    uri = payload_fields.url(data, settings)
+    return Content("link", uri, uri=uri)
 
 
 def _link_object(data: payload_fields.Fields, settings: Settings) -> Content:
@@ -225,8 +225,8 @@ def _chat(number: str, message: str) -> Content:
 
 
 def _app(data: str, settings: Settings) -> Content:
-    url = payload_fields.url(data, settings)
-    return Content("app", url, uri=url)
+    uri = payload_fields.url(data, settings)
+    return Content("app", uri, uri=uri)
 
 
 def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:

@@ -23,8 +23,8 @@ from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
+from waypost.uris import ascii_host
 from waypost.urls import validation
-from waypost.urls.validation import ascii_host
 
 HOST, WORD = "host", "word"
 _DOMAIN = "domain"

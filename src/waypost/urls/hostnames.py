@@ -8,9 +8,9 @@ from waypost.db.schema import domains
 from waypost.errors import invalid
 from waypost.setting_urls import is_ip_address
 from waypost.settings import Settings
+from waypost.uris import ascii_host
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.validation import ascii_host
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104  # recognized, not bound
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from waypost.urls.validation import ascii_host
+from waypost.uris import ascii_host
 
 
 def origin_of(url: str) -> str:

@@ -1,22 +1,19 @@
 """Validation of URLs: destinations, images, webhooks (decision 44)."""
 
-import ipaddress
 import re
-import socket
 from urllib.parse import SplitResult, urlsplit
 
-import idna
 from sqlalchemy import Connection, bindparam, select
 
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
+from waypost.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")
-_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
-_AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d*)?\Z")
+_AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d+)?\Z")
+_TWO_SCHEMES = re.compile(r"https?://https?(:/|//)", re.IGNORECASE)
 _LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
 _WEB_PORTS = {"http": 80, "https": 443}
 _IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
@@ -25,21 +22,29 @@ _IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
 def web_url(value: str, *, field: str) -> str:
     """Return the trimmed URL if it is http or https with a valid host. Raises INVALID on `field`."""
     url = value.strip()
-    _split(url, field)
+    _check(url, field)
     return url
 
 
-def destination(value: str, *, field: str, settings: Settings) -> str:
-    """Return the trimmed URL if it is a valid destination: http, https, or an app scheme of the settings.
+def destination(value: str, *, field: str, schemes: frozenset[str]) -> str:
+    """Return the trimmed URL if it is a valid destination: http, https, or one of the schemes of apps.
 
     Raises INVALID on `field`.
     """
     url = value.strip()
-    scheme = _scheme(url)
-    if scheme not in _WEB_PORTS and scheme in settings.schemes and not _BLANK.search(url):
-        return url
-    _split(url, field, extra=settings.schemes)
+    _check(url, field, extra=schemes)
     return url
+
+
+def refuse_long(url: str, *, field: str) -> None:
+    """Raise INVALID on `field` if a URL is too long in the form in which it leaves (decision 44)."""
+    if exceeds(url, MAX_DESTINATION):
+        length = len(to_uri(url))
+        message = (
+            f"{field} must have at most {MAX_DESTINATION} bytes when it is percent-encoded, as it is sent to visitors;"
+            f" it has {length}."
+        )
+        raise invalid(field, message)
 
 
 def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
@@ -50,12 +55,12 @@ def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> N
 
 
 def foreign_host(url: str, *, field: str, settings: Settings) -> str:
-    """Return the host of a web URL, "" for another URL. Raises INVALID on `field` for the service itself."""
+    """Return the host of a valid web URL, "" for another URL. Raises INVALID on `field` for the service itself."""
     if _scheme(url) not in _WEB_PORTS:
         return ""
-    parts = _split(url, field)
-    host = ascii_host(parts.hostname or "") or ""
-    if _is_own(host, parts, settings):
+    parts = _parts(url, has_host=True)
+    host = (ascii_host(parts.hostname or "") or "") if parts else ""
+    if parts and _is_own(host, parts, settings):
         raise loop(field)
     return host
 
@@ -70,48 +75,16 @@ def host_of(url: str) -> str | None:
     return ascii_host(urlsplit(url).hostname or "")
 
 
-def ascii_host(name: str) -> str | None:
-    """Return a host name in its canonical form: lower case, IDNA, no final dot, addresses in dotted decimal.
-
-    Return None if it is not valid.
-    """
-    name = name.lower().removesuffix(".")
-    if ":" in name:
-        return _ipv6(name)
-    if not name.isascii():
-        try:
-            name = idna.encode(name, uts46=True).decode()
-        except idna.IDNAError:
-            return None
-    if len(name) > 253 or not _HOST.match(name):
-        return None
-    last = name.rpartition(".")[2]
-    if last.isdigit() or last.startswith("0x"):
-        try:
-            return socket.inet_ntoa(socket.inet_aton(name))
-        except OSError:
-            return None
-    return name
-
-
-def _ipv6(name: str) -> str | None:
-    """Return an IPv6 address in its shortest form; the IPv4 address if it is IPv4-mapped."""
-    try:
-        address = ipaddress.IPv6Address(name.partition("%")[0])
-    except ValueError:
-        return None
-    return str(address.ipv4_mapped or address)
-
-
 def _scheme(url: str) -> str:
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
 
 
-def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitResult:
-    if _scheme(url) not in _WEB_PORTS or url[len(_scheme(url)) :][:3] != "://":
+def _check(url: str, field: str, extra: frozenset[str] = frozenset()) -> None:
+    scheme = _scheme(url)
+    if scheme not in extra and (scheme not in _WEB_PORTS or url[len(scheme) :][:3] != "://"):
         if extra:
-            allowed = ", ".join(["http://", "https://", *(f"{scheme}:" for scheme in sorted(extra))])
+            allowed = ", ".join(["http://", "https://", *(f"{name}:" for name in sorted(extra))])
             raise invalid(field, f"{field} must begin with {allowed}.")
         raise invalid(field, f"{field} must begin with http:// or https://.")
     if _BLANK.search(url):
@@ -119,16 +92,24 @@ def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitRe
             field,
             f"{field} must not contain spaces, control characters or backslashes; percent-encode them, such as %20.",
         )
+    if _TWO_SCHEMES.match(url):
+        raise invalid(field, f"{field} must begin with only one https://, such as https://example.com/page.")
+    if _parts(url, has_host=scheme not in extra) is None:
+        raise invalid(field, f"{field} must have a valid host name, such as https://example.com/page.")
+    refuse_long(url, field=field)
+
+
+def _parts(url: str, *, has_host: bool) -> SplitResult | None:
+    """Return the parts of a URL; None if it is not valid Unicode, or needs a valid host and port and has none."""
     try:
         url.encode()
+        if not has_host:
+            return SplitResult(_scheme(url), "", "", "", "")
         parts = urlsplit(url)
         has_authority = parts.port != 0 and _AUTHORITY.match(parts.netloc) is not None
-        is_valid = has_authority and ascii_host(parts.hostname or "") is not None
+        return parts if has_authority and ascii_host(parts.hostname or "") is not None else None
     except ValueError:  # an invalid port or IPv6 address, or half a surrogate pair
-        is_valid = False
-    if not is_valid:
-        raise invalid(field, f"{field} must have a valid host name, such as https://example.com/page.")
-    return parts
+        return None
 
 
 def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:

@@ -1,6 +1,6 @@
 """The ASGI app for visitors: everything outside the API and the dashboard."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from waypost.branding.brand import NO_BRAND, Brand
 from waypost.errors import Kind, Problem
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.security_headers import header_of
+from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
@@ -33,6 +34,8 @@ class PublicRoute:
     path: str
     handler: Handler
     methods: Sequence[str] = ("GET", "HEAD")
+    max_query: int = MAX_QUERY
+    """Bytes of the query as in a URI. A longer one is 414: behind proxies, no redirect could pass it on."""
 
 
 class PublicApp:
@@ -93,7 +96,7 @@ def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:
         routes=[
             Route(
                 path=route.path,
-                endpoint=partial(_respond, handler=route.handler, services=services),
+                endpoint=partial(_respond, route=route, services=services),
                 methods=list(route.methods),
             )
             for route in routes
@@ -102,15 +105,15 @@ def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:
     )
 
 
-async def _respond(
-    request: Request, handler: Callable[[Request, Services], Awaitable[Response]], services: Services
-) -> Response:
+async def _respond(request: Request, route: PublicRoute, services: Services) -> Response:
+    if len(encoded(request.scope["query_string"])) > route.max_query:
+        return services.pages.refuse(request, "too_long")
     if request.method == "POST":
         try:
             refuse_partial_or_encoded(request.headers.items())
         except Problem as problem:
             return services.pages.refuse(request, "unclear", field=problem.field or "", detail=problem.message)
-    return await handler(request, services)
+    return await route.handler(request, services)
 
 
 class _ErrorPages:

@@ -4,10 +4,11 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from waypost.clicks.classify import language_ranges
+from waypost.uris import MAX_LOCATION, exceeds
 from waypost.urls.query import joined
 from waypost.visits.link_view import LinkView
 
-RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
+RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear", "too_long"]
 _WEB = ("http://", "https://")
 # Device names that an owner can use in addition to operating systems and device types.
 _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("macos", "desktop")}
@@ -50,12 +51,17 @@ def decide(link: LinkView, facts: Facts) -> Outcome:
         return expired_outcome(link)
     if link.password is not None and not facts.unlocked:
         return Refusal("locked")
-    return Redirect(_with_query(_select_destination(link, facts), link, facts.query))
+    return _redirect(_with_query(_select_destination(link, facts), link, facts.query))
 
 
 def expired_outcome(link: LinkView) -> Outcome:
     """Return the outcome of a link that has expired or reached its click limit."""
-    return Redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal("gone")
+    return _redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal("gone")
+
+
+def _redirect(url: str, *, is_click: bool = True) -> Outcome:
+    """Return a redirect, unless proxies would reject its `Location`: such a visit reaches nothing and is no click."""
+    return Refusal("too_long") if exceeds(url, MAX_LOCATION) else Redirect(url, is_click)
 
 
 def _select_destination(link: LinkView, facts: Facts) -> str:

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -12,10 +11,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from waypost import clock
 from waypost.http.compression import ContentCoding
 from waypost.http.security_headers import add_isolation
+from waypost.uris import to_uri
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_view import DomainView
 from waypost.visits.fast_outcomes import Delivery, FastRedirect
-from waypost.visits.request import URL_SAFE
 from waypost.visits.responses import DOMAIN_KEY, redirect
 
 
@@ -45,9 +44,8 @@ def content_of(response: Response) -> bytes:
 
 def redirect_response(fast_redirect: FastRedirect) -> HotResponse:
     """Return the response of a redirect."""
-    location = quote(fast_redirect.url, safe=URL_SAFE).encode()
     return HotResponse(
-        unique=b"location: %b\r\n" % location,
+        unique=b"location: %b\r\n" % to_uri(fast_redirect.url).encode(),
         journal_target=fast_redirect.journal_target,
         until_ms=end_of_response(fast_redirect.expiry),
         shared_headers=_REDIRECT_HEADERS,

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import quote
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
@@ -17,6 +16,7 @@ from waypost.http.framing import HOST_HEADER
 from waypost.http.security_headers import HSTS
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
@@ -32,7 +32,7 @@ from waypost.visits.fast_responses import (
     page_request,
     redirect_response,
 )
-from waypost.visits.request import URL_SAFE, VisitRequest
+from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import MAX_HOST, VisitService
 
@@ -137,12 +137,14 @@ class FastVisits:
         match = _ROTATOR_TARGET.match(url) if is_rotator else match
         if match is None:
             return None
-        alias, query = match[1].decode(), match[2]
+        alias, query = match[1].decode(), encoded(match[2]) if match[2] else ""
+        if len(query) > MAX_QUERY:
+            return None
         if not is_rotator and alias_rules.is_reserved(alias, host=host if domain else OWN):
             return None
         if domain and domain.ignorecase:
             alias = alias.lower()
-        return Target(alias, quote(query, safe=URL_SAFE) if query else "", is_rotator)
+        return Target(alias, query, is_rotator)
 
     def respond(self, visit: VisitRequest, record: Any, *, version: int) -> HotResponse | LimitedResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""

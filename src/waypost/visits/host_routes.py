@@ -9,9 +9,9 @@ from starlette.responses import Response
 from waypost.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.http.client_ip import client_ip, is_private
 from waypost.settings import ROOT_PAGE
+from waypost.uris import ascii_host
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
-from waypost.urls.validation import ascii_host
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host

@@ -1,15 +1,13 @@
 """Responses that deliver a payload: a redirect into an app, a contact card or a calendar event."""
 
-from urllib.parse import quote
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.http import file_names
 from waypost.http.security_headers import NOSNIFF
 from waypost.qrcode.payloads import Content
+from waypost.uris import to_uri
 from waypost.visits.i18n import translatable
-from waypost.visits.request import URL_SAFE
 from waypost.visits.responses import NO_STORE, PageRenderer
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
@@ -20,9 +18,9 @@ OPEN = translatable("Open")
 
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:
     """Redirect to an app. The body is a page with the same link, for clients without that app."""
-    title = pages.translate(request, title)
+    title, uri = pages.translate(request, title), to_uri(uri)
     response = pages.page("app_link.html", request=request, status=302, title=title, uri=uri, name=name)
-    response.headers["Location"] = quote(uri, safe=URL_SAFE)
+    response.headers["Location"] = uri
     return response
 
 

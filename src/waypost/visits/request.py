@@ -2,7 +2,7 @@
 
 import base64
 from typing import NamedTuple
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -10,12 +10,11 @@ from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
 from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
+from waypost.uris import encoded
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits import negotiation
 
-URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
-"""Characters that have a meaning in a URL. They stay as they are when a URL is percent-encoded for a header."""
 _PURPOSE_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 _MAX_FORM_BYTES = 4096  # a password of 128 percent-encoded characters
 _MAX_PASSWORD = 128
@@ -84,7 +83,7 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
         user_agent=headers.get("user-agent", "").encode("latin-1"),
         referrer=headers.get("referer", "").encode("latin-1"),
         accept_language=headers.get("accept-language", "").encode("latin-1"),
-        query=quote(request.scope["query_string"], safe=URL_SAFE),
+        query=encoded(request.scope["query_string"]),
         password=await _read_password(request),
         is_head=request.method == "HEAD",
         is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),

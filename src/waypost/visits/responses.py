@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote
 
 from jinja2 import Environment
 from starlette.requests import Request
@@ -14,11 +13,11 @@ from waypost.branding.brand import NO_BRAND, Brand
 from waypost.http.compression import compress
 from waypost.languages import direction
 from waypost.observability.metrics import Meter
+from waypost.uris import to_uri
 from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
-from waypost.visits.request import URL_SAFE
 from waypost.visits.template_sources import TemplateLoader
 
 NO_STORE = {"Cache-Control": "private, no-store"}
@@ -97,6 +96,11 @@ ERRORS: dict[RefusalReason | Failure, _Error] = {
         translatable("Too many forms were sent from your network. Please wait a minute and try again."),
     ),
     "unclear": _Error(400, translatable("Incomplete form"), translatable("Please go back and complete the form.")),
+    "too_long": _Error(
+        414,
+        translatable("Address too long"),
+        translatable("This address is too long. Please open it without the part after the question mark."),
+    ),
     "method": _Error(
         405, translatable("Method not allowed"), translatable("This address supports only GET and HEAD requests.")
     ),
@@ -165,7 +169,7 @@ class PageRenderer:
     ) -> Response:
         """Show the destination of an alias without a visit (decision 50). `default_title` is not translated yet."""
         if wants_json(request):
-            return JSONResponse({"error": 0, "url": url, "title": title}, headers=NO_STORE)
+            return JSONResponse({"error": 0, "url": to_uri(url), "title": title}, headers=NO_STORE)
         heading = title or self.translate(request, default_title)
         return self.page("preview.html", request=request, title=heading, url=url, alias=alias, report=report)
 
@@ -248,6 +252,7 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         auto_reload=False,  # saves a stat of each template per page
     )
+    environment.filters["uri"] = to_uri
     for name, function in _FORMATS.items():
         environment.filters[name] = partial(function, language=language)
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # by the extension
@@ -286,5 +291,5 @@ def _accept(request: Request) -> str:
 
 
 def redirect(url: str, *, status: int = 302) -> Response:
-    """Return a redirect (decision 46). Unsafe characters are percent-encoded, so they cannot end the header."""
-    return Response(status_code=status, headers={"Location": quote(url, safe=URL_SAFE), **NO_STORE})
+    """Return a redirect (decision 46). No character of a URI can end the header."""
+    return Response(status_code=status, headers={"Location": to_uri(url), **NO_STORE})

@@ -21,6 +21,7 @@ from waypost.imports.sources.shlink import ShlinkSource
 from waypost.imports.sources.short_io import ShortIoSource
 from waypost.imports.sources.yourls import YourlsSource
 from waypost.settings import Settings
+from waypost.uris import ascii_host
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
 LABELS: Mapping[Service, str] = {
@@ -64,7 +65,7 @@ def hosts_of(url: str) -> HostPorts:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         return frozenset()
-    return frozenset({(parts.hostname, port)} if parts.hostname else ())
+    return frozenset({(ascii_host(parts.hostname) or parts.hostname, port)} if parts.hostname else ())
 
 
 def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
