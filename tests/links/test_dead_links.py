@@ -61,20 +61,21 @@ def _endless_body() -> Iterator[bytes]:
 @pytest.mark.parametrize(
     ("pages", "status", "since"),
     [
-        *(({"/": (empty(status),)}, status, None) for status in (200, 204, 304, 401, 403, 405, 429)),
-        *(({"/": (empty(status),)}, status, NOW) for status in (400, 404, 410, 500, 503)),
+        *(({"/": (empty(status),)}, status, None) for status in (200, 204, 304)),
+        *(({"/": (empty(status),)}, 0, None) for status in (400, 401, 403, 405, 406, 418, 429, 451, 600, 999)),
+        *(({"/": (empty(status),)}, status, NOW) for status in (404, 410, 500, 503, 520)),
         ({"HEAD /": (empty(405),), "/": (ok(b"hello"),)}, 200, None),
         ({"HEAD /": (empty(500),), "/": (ok(b"hello"),)}, 200, None),
         ({"HEAD /": (b"nonsense",), "/": (ok(b"hello"),)}, 200, None),
         ({"/": (moved(b"/there"),), "/there": (ok(b"hello"),)}, 200, None),
         ({"/": (moved(b"/there"),)}, 404, NOW),
-        ({"/": (b"nonsense",)}, 0, NOW),
+        ({"/": (b"nonsense",)}, 0, None),
         ({"/": (moved(b"http://gone.example/"),)}, 0, NOW),
         ({"/": (moved(b"http://inside.example/secret"),)}, 0, None),
         ({"/": (moved(b"http://127.0.0.1/secret"),)}, 0, None),
         ({"/": (moved(b"file:///etc/passwd"),)}, 0, None),
         ({"/": (moved(b"/"),)}, 0, None),
-        ({"/": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 100_000)}, 0, NOW),
+        ({"/": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 100_000)}, 0, None),
     ],
 )
 def test_response_decides_status_and_failure(
@@ -95,6 +96,29 @@ def test_endless_response_body_is_not_read(owner: LinkOwner, web: FakeWeb, time:
     link = owner.add(f"http://{SITE}/")
     owner.check_links()
     assert owner.result(link) == CheckResult(NOW, 200, None, dead=False)
+
+
+@pytest.mark.parametrize("status", [401, 429, 999])
+def test_check_without_result_changes_nothing(owner: LinkOwner, web: FakeWeb, time: Any, status: int) -> None:
+    web.serve("/works", ok(b"hello"))
+    works, fails = owner.add(f"http://{SITE}/works"), owner.add(f"http://{SITE}/gone")
+    for _ in range(3):
+        owner.check_links()
+        time.shift(DAY)
+    assert owner.dead_links() == [fails]
+    for path in ("/works", "/gone"):
+        web.serve(path, empty(status))
+    time.shift(7 * DAY)
+    owner.check_links()
+    assert owner.dead_links() == [fails]
+    assert owner.result(fails) == CheckResult(NOW + 10 * DAY, 404, NOW, dead=True)
+    assert owner.result(works) == CheckResult(NOW + 10 * DAY, 200, None, dead=False)
+
+
+def test_server_without_tls_counts_as_failure(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    link = owner.add(f"https://{SITE}/")
+    owner.check_links()
+    assert owner.result(link) == CheckResult(NOW, 0, NOW, dead=False)
 
 
 def test_unresolvable_host_counts_as_failure(owner: LinkOwner, web: FakeWeb, time: Any) -> None:

@@ -35,6 +35,10 @@ class Unreachable(Refused):
     """The server did not answer, answered too late, or did not answer with HTTP."""
 
 
+class NoServer(Unreachable):
+    """There is certainly no such server: no address in the DNS, a refused connection, or a certificate that fails."""
+
+
 @dataclass(frozen=True)
 class FetchedResponse:
     """A response: status, headers with lower-case names, and the body."""
@@ -54,11 +58,17 @@ class RedirectChain:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, from the system's resolver. Raises Unreachable if there are none."""
+    """Return the addresses of a name, from the system's resolver. Raises NoServer if there are none.
+
+    Raises Unreachable if the DNS does not answer.
+    """
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except OSError as error:
-        raise Unreachable(f"{host} has no address in the DNS") from error
+        message = f"{host} has no address in the DNS"
+        if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
+            raise Unreachable(message) from error
+        raise NoServer(message) from error
 
 
 def fetch(
@@ -222,7 +232,16 @@ def _exchange(
     except httpcore2.TimeoutException as error:
         raise Unreachable("it takes too long") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
-        raise Unreachable(f"it did not answer ({type(error).__name__})") from error
+        message = f"it did not answer ({type(error).__name__})"
+        raise (NoServer if _is_no_server(error) else Unreachable)(message) from error
+
+
+def _is_no_server(error: BaseException) -> bool:
+    """Return whether a server refused a connection, or TLS failed otherwise than by an interruption."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ConnectionRefusedError | ssl.SSLError):
+        cause = cause.__context__  # the pool of connections removes `__cause__`
+    return cause is not None and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
 
 
 def _headers(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:

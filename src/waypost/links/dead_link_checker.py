@@ -20,7 +20,7 @@ from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.http import safe_client
 from waypost.links import dead_links
-from waypost.links.dead_links import DAY, LinkCheck
+from waypost.links.dead_links import DAY, LinkCheck, Verdict
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.urls.url_parts import display_host
@@ -34,9 +34,8 @@ _LEASE = "dead links"
 _BATCH_SECONDS = 200.0
 _CONCURRENT_HOSTS = 4
 _HEAD_SECONDS, _GET_SECONDS = 5.0, 10.0
-_MAX_TIMEOUTS = 3  # after this many requests in a row without a response, the rest of the host's links count as failed
-# These statuses show that the site works: it asks for a login, rejects bots or the method, or limits the rate.
-_ALIVE = frozenset({401, 403, 405, 429})
+_MAX_TIMEOUTS = 3  # after this many requests in a row without a response, the rest of the host's links get that result
+_GONE = frozenset({404, 410})
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,11 @@ class Pauses:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """A finished check: the HTTP status, 0 without a response, and whether it counts as a failure."""
+    """A finished check: the HTTP status, 0 without a response."""
 
     check: LinkCheck
     status: int
-    failed: bool
+    verdict: Verdict
 
 
 class DeadLinkChecker:
@@ -111,7 +110,7 @@ class DeadLinkChecker:
         now = clock.now()
         for outcome in outcomes:
             dead_links.record_result(
-                tx, outcome.check, status=outcome.status, failed=outcome.failed, now=now, period=self._period
+                tx, outcome.check, status=outcome.status, verdict=outcome.verdict, now=now, period=self._period
             )
         leases.release(tx, _LEASE)
 
@@ -129,9 +128,8 @@ class DeadLinkChecker:
         for thread in threads:
             thread.join()
         for outcome in outcomes:
-            label = "failed" if outcome.failed else "ok" if outcome.status else "unknown"
-            self._meter.count("link_checks", label)
-            if label == "ok":
+            self._meter.count("link_checks", outcome.verdict)
+            if outcome.verdict == "ok":
                 self._working_url = outcome.check.url
         return outcomes
 
@@ -147,40 +145,42 @@ class DeadLinkChecker:
 
     def _check_host(self, checks: Sequence[LinkCheck], deadline: float) -> Iterator[_Outcome]:
         timeouts, is_first = 0, True
+        status: int = 0
+        verdict: Verdict = "unknown"
         for check in checks:
             if timeouts < _MAX_TIMEOUTS:
                 if not is_first and self._stop.wait(self._pauses.host):
                     return
                 if time.monotonic() > deadline or self._wait_for_slot():
                     return
-                status, failed = self._request(check.url)
+                status, verdict = self._request(check.url)
             is_first = False
-            timeouts = timeouts + 1 if failed and not status else 0
-            yield _Outcome(check, status, failed)
+            timeouts = 0 if status else timeouts + 1
+            yield _Outcome(check, status, verdict)
 
-    def _request(self, url: str) -> tuple[int, bool]:
-        """Return the status and whether the check failed. An unexpected error counts as unknown."""
+    def _request(self, url: str) -> tuple[int, Verdict]:
+        """Return the status and the verdict. An unexpected error counts as unknown."""
         try:
             return self._head_or_get(url)
         except safe_client.Refused:  # the guard blocks the address, so nothing is known
-            return 0, False
+            return 0, "unknown"
         except Exception:  # noqa: BLE001  # the edge of the thread
             _log.exception("cannot check a destination", url=url)
-            return 0, False
+            return 0, "unknown"
 
-    def _head_or_get(self, url: str) -> tuple[int, bool]:
+    def _head_or_get(self, url: str) -> tuple[int, Verdict]:
         """Send HEAD, then GET if HEAD did not succeed, because some servers reject HEAD."""
-        status = self._status(url, "HEAD", _HEAD_SECONDS)
-        if not 200 <= status < 400:
-            status = self._status(url, "GET", _GET_SECONDS)
-        return status, not (0 < status < 400 or status in _ALIVE)
+        status, verdict = self._check(url, "HEAD", _HEAD_SECONDS)
+        return (status, verdict) if verdict == "ok" else self._check(url, "GET", _GET_SECONDS)
 
-    def _status(self, url: str, method: Literal["GET", "HEAD"], seconds: float) -> int:
-        """Return the status of a request; 0 without a response."""
+    def _check(self, url: str, method: Literal["GET", "HEAD"], seconds: float) -> tuple[int, Verdict]:
         try:
-            return safe_client.probe(url, seconds=seconds, method=method, agent=self._agent).status
+            status = safe_client.probe(url, seconds=seconds, method=method, agent=self._agent).status
+        except safe_client.NoServer:
+            return 0, "failed"
         except safe_client.Unreachable:
-            return 0
+            return 0, "unknown"
+        return status, _verdict_of(status)
 
     def _wait_for_slot(self) -> bool:
         """Wait for this thread's turn to send a request. Return whether the service is stopping."""
@@ -193,11 +193,20 @@ class DeadLinkChecker:
     @staticmethod
     def _is_network_suspect(outcomes: Sequence[_Outcome]) -> bool:
         """Return whether checks failed and no destination responded at all."""
-        return any(outcome.failed for outcome in outcomes) and not any(outcome.status for outcome in outcomes)
+        return any(outcome.verdict == "failed" for outcome in outcomes) and not any(
+            outcome.status for outcome in outcomes
+        )
 
     def _is_connected(self) -> bool:
         """Return whether a destination that responded before still does. True before the first response."""
         return not self._working_url or self._request(self._working_url)[0] > 0
+
+
+def _verdict_of(status: int) -> Verdict:
+    """Return what a status says about the destination: only few mean that visitors do not get the page either."""
+    if 200 <= status < 400:
+        return "ok"
+    return "failed" if status in _GONE or 500 <= status < 600 else "unknown"
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:

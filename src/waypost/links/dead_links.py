@@ -7,12 +7,15 @@ after one success. Redirects of the link are not affected.
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import Connection, Select, and_, case, false, func, insert, or_, select, true, update
 
 from waypost.db.schema import accounts, link_checks, links
 
 DAY = 86_400
+Verdict = Literal["ok", "failed", "unknown"]
+"""`unknown`: the check says nothing about visitors, such as a status that sites send to programs only."""
 _MIN_FAILURES = 3
 _MIN_FAILING_SECONDS = 2 * DAY
 _CLAIM_SECONDS = 600  # after this time without a result, a claimed check is due again
@@ -87,11 +90,19 @@ def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[l
     return [LinkCheck(row.account, row.id, row.url, until) for row in rows if row.is_checked], bool(rows)
 
 
-def record_result(tx: Connection, check: LinkCheck, *, status: int, failed: bool, now: int, period: int) -> None:
-    """Store the result of a claimed check, unless the destination has changed since it was claimed."""
+def record_result(tx: Connection, check: LinkCheck, *, status: int, verdict: Verdict, now: int, period: int) -> None:
+    """Store the result of a claimed check, unless the destination has changed since it was claimed.
+
+    An unknown one changes nothing but the times: a destination that failed is checked again on the next day.
+    """
     c = link_checks.c
-    values: dict[str, object] = {**_UNKNOWN, "checked": now, "status": status, "due": now + _with_jitter(period)}
-    if failed:
+    later = now + _with_jitter(period)
+    values: dict[str, object] = {"checked": now}
+    if verdict == "unknown":
+        values["due"] = case((c.failing_since.is_(None), later), else_=now + DAY)
+    else:
+        values |= {**_UNKNOWN, "checked": now, "status": status, "due": later}
+    if verdict == "failed":
         since = func.coalesce(c.failing_since, now)
         is_dead = and_(c.failures + 1 >= _MIN_FAILURES, since <= now - _MIN_FAILING_SECONDS)
         values |= {"failing_since": since, "failures": c.failures + 1, "dead": case((is_dead, true()), else_=false())}
