@@ -1,5 +1,7 @@
 """All errors of the product, each with a stable code and an HTTP status."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 
@@ -65,6 +67,17 @@ class NoInstallation(Problem):
 def invalid(field: str, message: str) -> Problem:
     """Return an INVALID problem: 400 with the name of the field."""
     return Problem(Kind.INVALID, message, field=field)
+
+
+@contextmanager
+def in_entry(field: str, place: str) -> Iterator[None]:
+    """Let a problem on the list `field` name its entry, such as `geotarget[0].link must …`; `place` is `[0].link`."""
+    try:
+        yield
+    except Problem as problem:
+        if problem.field == field and problem.message.startswith(f"{field} "):
+            problem.message = f"{field}{place}{problem.message.removeprefix(field)}"
+        raise
 
 
 def taken(field: str, message: str) -> Problem:

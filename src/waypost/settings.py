@@ -120,7 +120,9 @@ class Settings(BaseSettings):
         " command line may read any host.",
     )
     link_schemes: str = Field(
-        "", description="Comma-separated app schemes that links may use in addition to http and https."
+        "",
+        description="Comma-separated app schemes that links may use in addition to http and https. Bio pages may use"
+        " mailto and tel without it.",
     )
     registration: Literal["off", "on"] = Field(
         "off",

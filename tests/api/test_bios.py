@@ -4,10 +4,12 @@ import itertools
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
+from waypost.db.schema import blocklist_entries
 from waypost.settings import Settings
 from waypost.urls import alias_rules
 
@@ -98,16 +100,51 @@ def test_invalid_block_is_rejected_at_any_position(ana: Person) -> None:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("settings", [{"link_schemes": "mailto,tel"}], indirect=True, ids=["apps"])
-def test_block_accepts_app_scheme_enabled_in_settings(ana: Person) -> None:
+@pytest.mark.parametrize("settings", [{}, {"link_schemes": "whatsapp"}], indirect=True, ids=["default", "apps"])
+def test_block_accepts_mail_phone_and_enabled_schemes(ana: Person, settings: Settings) -> None:
     blocks = [
         {"type": "link", "title": "Write to me", "url": "mailto:ana@example.com"},
         {"type": "image", "image": "https://example.com/a.png", "link": "tel:+4912345"},
         {"type": "social", "network": "phone", "url": "tel:+4912345"},
     ]
+    if settings.link_schemes:
+        blocks.append({"type": "link", "title": "Chat", "url": "whatsapp://send?text=x"})
     assert ana.details("bio", _add(ana, blocks=blocks))["blocks"] == blocks
     for block in ({"type": "image", "image": "mailto:a@b.example"}, {"type": "link", "title": "x", "url": "sms:+1"}):
         refused(ana.call("POST", "/bio/add", {"name": "x", "blocks": [block]}), 400, "blocks")
+    message = _refused_block(ana, {"type": "link", "title": "x", "url": "mailto:a@b.example?subject=a b"})
+    assert message.startswith("blocks[17].url must not contain spaces")
+
+
+def _refused_block(person: Person, block: dict[str, Any]) -> str:
+    """Return the message about the 18th block of a page."""
+    blocks = [*[{"type": "heading", "text": "x"}] * 17, block]
+    return refused(person.call("POST", "/bio/add", {"name": "x", "blocks": blocks}), 400, "blocks")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (
+            {"type": "link", "title": "x", "url": "example.com/x"},
+            "blocks[17].url must begin with http://, https://, mailto:",
+        ),
+        ({"type": "social", "network": "x", "url": "https:///"}, "blocks[17].url must have a valid host"),
+        ({"type": "image", "image": "x.png"}, "blocks[17].image must begin with http:// or https://."),
+        ({"type": "image", "image": "https://a.example", "link": "x"}, "blocks[17].link must begin with"),
+        ({"type": "vcard", "fname": "A", "site": "mailto:a@b.example"}, "blocks[17].site must begin with http:// or"),
+        ({"type": "embed", "url": "https://a.example"}, "blocks[17].url must be the URL of a video"),
+        ({"type": "link", "title": "x", "url": "https://evil.example"}, "blocks[17].url must not lead to evil.example"),
+        ({"type": "form", "overlay": 7}, "blocks[17] must have one of your overlays"),
+        ({"type": "image", "picture": "picture-7"}, "blocks[17] has a picture that this page does not have"),
+        ({"type": "link", "url": "https://a.example"}, "blocks[17].link.title is required"),
+    ],
+    ids=["scheme", "host", "image", "link", "site", "player", "blocked", "form", "picture", "missing"],
+)
+def test_refused_block_is_named(ana: Person, block: dict[str, Any], message: str) -> None:
+    ana.write(lambda tx: tx.execute(insert(blocklist_entries).values(kind="host", value="evil.example", created=1)))
+    assert _refused_block(ana, block).startswith(message)
 
 
 def test_update_replaces_all_blocks_or_none(ana: Person) -> None:

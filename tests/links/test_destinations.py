@@ -249,6 +249,32 @@ def test_error_message_names_the_valid_form(ana: Person) -> None:
     ] == [True] * 4
 
 
+@pytest.mark.parametrize("field", ["geotarget", "devicetarget", "languagetarget"])
+def test_message_names_refused_rule(ana: Person, field: str) -> None:
+    ana.post("/domain/add", {"domain": "https://go.brand.example"})
+    for url, message in (("x", "must begin with"), ("https://go.brand.example/", "must not lead to this service")):
+        (rule,) = FIELDS[field](url)[field]
+        body = {"url": GOOD, field: [{**rule, "link": GOOD}, {**rule, "link": GOOD}, rule]}
+        assert refused(ana.call("POST", "/url/add", body), 400, field).startswith(f"{field}[2].link {message}")
+
+
+def test_message_names_refused_deep_link(ana: Person) -> None:
+    body = {"url": GOOD, "deeplink": {"apple": GOOD, "google": "x"}}
+    assert refused(ana.call("POST", "/url/add", body), 400, "deeplink").startswith("deeplink.google must begin with")
+
+
+def test_atomic_bulk_request_names_first_failed_item(ana: Person) -> None:
+    items = [{"action": "create", "noun": "url", "fields": {"url": url}} for url in (GOOD, GOOD, "x", GOOD)]
+    message = refused(ana.call("POST", "/bulk", {"items": items, "atomic": True}), 400, "items")
+    assert message == "Nothing was changed, because items[2] is the first of 1 of 4 that failed; see results."
+
+
+@pytest.mark.parametrize("settings", [{"link_schemes": "mailto"}], indirect=True, ids=["apps"])
+def test_message_names_blank_in_app_url(ana: Person) -> None:
+    message = refused(ana.call("POST", "/url/add", {"url": "mailto:a@b.example?subject=a b"}), 400, "url")
+    assert "must not contain spaces" in message
+
+
 def test_link_cannot_move_to_domain_of_its_destination(ana: Person) -> None:
     link = ana.add("url", url="https://late.brand.example/circle", custom="circle")
     ana.post("/domain/add", {"domain": "https://late.brand.example"})

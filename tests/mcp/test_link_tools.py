@@ -95,7 +95,7 @@ def test_many_links_get_the_same_settings(agent: Agent, ana: Person, ben: Person
 def test_unknown_settings_in_bulk_are_errors(agent: Agent) -> None:
     assert agent.problem("change_links", ids=[1], fields={"id": 2}).startswith("fields has id, which is no setting")
     links = [{"url": "https://example.com/", "alias": "boots"}]
-    assert agent.problem("create_links", links=links).startswith("links has alias, which is no setting of a link.")
+    assert agent.problem("create_links", links=links).startswith("links[0] has alias, which is no setting of a link.")
     assert "links must have at most 100 elements" in agent.problem("create_links", links=links * 101)
 
 

@@ -25,7 +25,7 @@ def test_form_stores_response_with_overlay_and_leads_back(ana: Person, ben: Pers
     foreign = new_overlay(ben, "contact")
     for other in (foreign, new_overlay(ana, "coupon"), 999_999):
         error = ana.call("POST", "/bio/add", {"name": "x", "blocks": [{"type": "form", "overlay": other}]}).json()
-        assert error["message"] == "blocks must have one of your overlays of type contact or newsletter."
+        assert error["message"] == "blocks[0] must have one of your overlays of type contact or newsletter."
 
 
 def test_form_changes_and_disappears_with_its_overlay(ana: Person) -> None:
@@ -57,4 +57,4 @@ def test_player_is_a_link_until_visitor_presses_play(ana: Person) -> None:
     ana.update("bio", bio, blocks=[])
     assert "frame-src" not in open_bio(ana).headers["content-security-policy"]
     error = ana.call("PUT", f"/bio/{bio}/update", {"blocks": [{**VIDEO, "url": "https://example.com/"}]}).json()
-    assert error["message"].startswith("blocks must be the URL of a video, track or list at YouTube,")
+    assert error["message"].startswith("blocks[0].url must be the URL of a video, track or list at YouTube,")

@@ -147,7 +147,9 @@ def test_other_files_are_no_pictures(ana: Person, source: str, message: str) -> 
     design = {"background": "#ffffff", "picture": source}
     assert ana.call("PUT", f"/bio/{bio}/update", {"design": design}).json()["message"] == f"design {message}"
     block = {**LINK, "thumbnail": source}
-    assert ana.call("PUT", f"/bio/{bio}/update", {"blocks": [block]}).json()["message"] == f"blocks {message}"
+    assert (
+        ana.call("PUT", f"/bio/{bio}/update", {"blocks": [block]}).json()["message"] == f"blocks[0].thumbnail {message}"
+    )
     assert _count(ana) == 0
 
 

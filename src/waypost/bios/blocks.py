@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert
 from waypost import clock
 from waypost.bios import embeds
 from waypost.db.schema import bio_blocks
-from waypost.errors import Problem, invalid
+from waypost.errors import Problem, in_entry, invalid
 from waypost.settings import Settings
 from waypost.urls import blocklist, validation
 
@@ -58,18 +58,30 @@ def last_second_unchanged(blocks: Iterable[Block], now: int) -> int | None:
     return min(moments, default=None)
 
 
-def urls_of(block: Block) -> Iterator[str]:
-    """Yield every URL in a block."""
-    for field in ("image", _URL_FIELDS.get(block["type"], "")):
-        if block.get(field):
-            yield str(block[field])
+def _urls_of(block: Block) -> Iterator[tuple[str, str]]:
+    """Yield the name of each part that has a URL, and the URL."""
+    for part in ("image", _URL_FIELDS.get(block["type"], "")):
+        if block.get(part):
+            yield part, str(block[part])
 
 
 def validated(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
-    """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`."""
-    valid_blocks = [_validated_block(tx, block, settings) for block in blocks]
-    blocklist.refuse(tx, (url for block in valid_blocks for url in urls_of(block)), field="blocks")
+    """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`; the message names the block."""
+    valid_blocks = [_validated_block(tx, block, number, settings) for number, block in enumerate(blocks)]
+    urls = [(number, *named) for number, block in enumerate(valid_blocks) for named in _urls_of(block)]
+    try:
+        blocklist.refuse(tx, (url for *_, url in urls), field="blocks")
+    except Problem:
+        for number, part, url in urls:  # find the one that is blocked
+            with in_entry("blocks", f"[{number}].{part}"):
+                blocklist.refuse(tx, [url], field="blocks")
+        raise
     return valid_blocks
+
+
+def schemes(settings: Settings) -> frozenset[str]:
+    """Return the schemes that blocks may use besides http and https: an address or a number cannot run anything."""
+    return settings.schemes | {"mailto", "tel"}
 
 
 def assign_ids(
@@ -123,17 +135,21 @@ def url_parts(block: Block) -> list[str]:
 
 def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> str:
     """Return the trimmed URL in a part of a block. Raises INVALID on `blocks`."""
-    if part == "image":
+    if part in ("image", "site"):
         return validation.web_url(block[part], field="blocks")
-    url = validation.destination(block[part], field="blocks", schemes=settings.schemes)
+    url = validation.destination(block[part], field="blocks", schemes=schemes(settings))
     if block["type"] == "embed" and embeds.find_player(url) is None:
         raise embeds.without_player()
     _refuse_loop(tx, url, settings)
     return url
 
 
-def _validated_block(tx: Connection, block: Block, settings: Settings) -> Block:
-    return {**block, **{part: checked_url(tx, block, part, settings) for part in url_parts(block)}}
+def _validated_block(tx: Connection, block: Block, number: int, settings: Settings) -> Block:
+    urls = {}
+    for part in url_parts(block):
+        with in_entry("blocks", f"[{number}].{part}"):
+            urls[part] = checked_url(tx, block, part, settings)
+    return {**block, **urls}
 
 
 def _refuse_loop(tx: Connection, url: str, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from waypost.bios.blocks import Block
 from waypost.db.schema import overlays
-from waypost.errors import invalid
+from waypost.errors import in_entry, invalid
 
 FORM_TYPES = ("contact", "newsletter")
 """The types of overlays whose form a page can have."""
@@ -47,5 +47,7 @@ def refuse_unknown(tx: Connection, account: int, blocks: Iterable[Block]) -> Non
     """Raise INVALID on `blocks` if the account does not have one of the forms."""
     blocks = list(blocks)
     forms = find_forms(tx, account, blocks)
-    if any(block["type"] == "form" and block["overlay"] not in forms for block in blocks):
-        raise invalid("blocks", "blocks must have one of your overlays of type contact or newsletter.")
+    for number, block in enumerate(blocks):
+        if block["type"] == "form" and block["overlay"] not in forms:
+            with in_entry("blocks", f"[{number}]"):
+                raise invalid("blocks", "blocks must have one of your overlays of type contact or newsletter.")

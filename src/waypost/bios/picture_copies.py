@@ -9,7 +9,7 @@ from typing import Any
 from waypost.api.context import RequestContext
 from waypost.api.request_budget import RequestBudget
 from waypost.bios import pictures
-from waypost.errors import invalid
+from waypost.errors import in_entry, invalid
 from waypost.pictures import sources
 from waypost.pictures.decoding import Rules, decode
 
@@ -59,8 +59,17 @@ def replace_pictures(fields: Mapping[str, Any], copy: Callable[[str, Place], str
         replaced["design"] = _replace_part(replaced["design"], "picture", BACKGROUND, copy)
     if replaced.get("blocks"):
         for part, place in BLOCK_PLACES.items():
-            replaced["blocks"] = [_replace_part(block, part, place, copy) for block in replaced["blocks"]]
+            replaced["blocks"] = [
+                _replace_in_block(block, number, part, place, copy) for number, block in enumerate(replaced["blocks"])
+            ]
     return replaced
+
+
+def _replace_in_block(
+    block: Mapping[str, Any], number: int, part: str, place: Place, copy: Callable[[str, Place], str]
+) -> Mapping[str, Any]:
+    with in_entry("blocks", f"[{number}].{part}"):
+        return _replace_part(block, part, place, copy)
 
 
 def _replace_part(

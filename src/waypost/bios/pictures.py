@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
 
 from waypost.bios.blocks import Block
 from waypost.db.schema import bio_pictures
-from waypost.errors import invalid
+from waypost.errors import in_entry, invalid
 
 DATA_PREFIX = "data:image/webp;base64,"
 """The beginning of a new picture: a `data:` URL with our own copy (waypost.bios.picture_copies)."""
@@ -46,7 +46,7 @@ def store(tx: Connection, account: int, bio: int, values: Mapping[str, Any]) -> 
         name = picture and _name_of(tx, account, bio, picture, field="design")
         stored["design"] = {**stored["design"], "picture": name}
     if stored.get("blocks"):
-        stored["blocks"] = [_with_name(tx, account, bio, block) for block in stored["blocks"]]
+        stored["blocks"] = [_with_name(tx, account, bio, *row) for row in enumerate(stored["blocks"])]
     return stored
 
 
@@ -81,9 +81,10 @@ def _named(account: int, name: str) -> Sequence[ColumnElement[bool]]:
     return (_c.id == int(match[1]), _c.account == account) if match else (false(),)
 
 
-def _with_name(tx: Connection, account: int, bio: int, block: Block) -> Block:
+def _with_name(tx: Connection, account: int, bio: int, number: int, block: Block) -> Block:
     kept = {name: value for name, value in block.items() if value or name not in BLOCK_PARTS}
-    names = {part: _name_of(tx, account, bio, kept[part], field="blocks") for part in BLOCK_PARTS if part in kept}
+    with in_entry("blocks", f"[{number}]"):
+        names = {part: _name_of(tx, account, bio, kept[part], field="blocks") for part in BLOCK_PARTS if part in kept}
     return {**kept, **names}
 
 

@@ -164,8 +164,9 @@ def _done(results: list[dict[str, Any]]) -> BulkDone:
 
 
 def _rolled_back(results: Sequence[dict[str, Any]]) -> Response:
-    failed = sum(bool(result["error"]) for result in results)
-    problem = invalid("items", f"Nothing was changed, because {failed} of {len(results)} items failed; see results.")
+    failed = [number for number, result in enumerate(results) if result["error"]]
+    first = f"items[{failed[0]}] is the first of {len(failed)} of {len(results)} that failed"
+    problem = invalid("items", f"Nothing was changed, because {first}; see results.")
     shown = [result if result["error"] else NOT_DONE for result in results]
     return JSONResponse({**failure_body(problem), "results": shown}, status_code=problem.kind.status)
 

@@ -33,8 +33,8 @@ def link_columns(tx: Connection, account: int, record: Record, settings: Setting
     """Return the columns of the valid fields, and note the others as losses. Each rule of a list counts by itself."""
     values: dict[str, Any] = {}
     for name, value in record.fields.items():
-        for part in [[item] for item in value] if name in _LISTS else [value]:
-            with _left_out(record, name):
+        for number, part in enumerate([[item] for item in value] if name in _LISTS else [value]):
+            with _left_out(record, name, name, number):
                 sent = LinkChange.model_validate({name: part}).sent()
                 converted = to_columns(tx, account, sent, settings)  # type: ignore[arg-type]  # the fields of POST /url/add
                 for column, stored in converted.items():
@@ -48,7 +48,7 @@ def bio_columns(tx: Connection, record: Record, settings: Settings, budget: Requ
     copy = partial(copy_of_data, budget=budget)
     for name, value in record.fields.items():
         if name != "blocks":
-            with _left_out(record, name):
+            with _left_out(record, name, name):
                 values |= replace_pictures(BioChange.model_validate({name: value}).sent(), copy)
     values["name"] = values.get("name") or record.alias
     kept = list(_valid_blocks(tx, record, settings, copy))[:_MAX_BLOCKS]
@@ -75,19 +75,20 @@ def item_columns(tx: Connection, record: Record, settings: Settings, budget: Req
 def _valid_blocks(
     tx: Connection, record: Record, settings: Settings, copy: Callable[[str, Place], str]
 ) -> Iterator[tuple[dict[str, Any], tuple[int, int, int]]]:
-    for block, clicks in zip(record.fields["blocks"], record.blocks, strict=True):
+    for number, (block, clicks) in enumerate(zip(record.fields["blocks"], record.blocks, strict=True)):
         name = block.get("title") or block.get("network") or block.get("text") or block.get("type")
-        with _left_out(record, f"the block {name}"):
+        with _left_out(record, f"the block {name}", "blocks", number):
             fields = BioChange.model_validate({"blocks": [block]}).sent()
             (sent,) = replace_pictures(fields, copy)["blocks"]
             yield dict(validated(tx, [sent], settings)[0]), clicks
 
 
 @contextmanager
-def _left_out(record: Record, name: str) -> Iterator[None]:
-    """Note an invalid part as a loss."""
+def _left_out(record: Record, name: str, field: str, number: int = 0) -> Iterator[None]:
+    """Note an invalid part as a loss. It was checked as the only entry of the list `field`, where it has `number`."""
     try:
         yield
     except (ValidationError, Problem) as error:
         problem = error if isinstance(error, Problem) else validation_problem(RequestValidationError(error.errors()))
-        record.losses.append(f"{name} is left out: {problem.message.rstrip('.')}")
+        message = problem.message.replace(f"{field}[0]", f"{field}[{number}]", 1)
+        record.losses.append(f"{name} is left out: {message.rstrip('.')}")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from waypost import clock
 from waypost.db import crud
 from waypost.db.schema import campaigns, overlays, splashes
-from waypost.errors import invalid
+from waypost.errors import in_entry, invalid
 from waypost.settings import Settings
 from waypost.uris import MAX_PARAMETERS
 from waypost.urls import blocklist, validation
@@ -100,11 +100,23 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
     for name, rules in fields.items():
         if name in _RULES:
             assert rules is None or isinstance(rules, list)
-            values[name] = [{**rule, "link": destination(tx, rule["link"], name, settings)} for rule in rules or ()]
+            values[name] = _rules(tx, name, rules or (), settings)
     if "deeplink" in fields:
-        urls = (fields["deeplink"] or {}).items()
-        values["deeplink"] = {store: destination(tx, url, "deeplink", settings) for store, url in urls if url}
+        values["deeplink"] = {}
+        for store, url in (fields["deeplink"] or {}).items():
+            if url:
+                with in_entry("deeplink", f".{store}"):
+                    values["deeplink"][store] = destination(tx, url, "deeplink", settings)
     return values
+
+
+def _rules(tx: Connection, name: str, rules: Sequence[Mapping[str, str]], settings: Settings) -> list[dict[str, str]]:
+    """Return the rules of a field with their URLs trimmed. Raises INVALID on the field."""
+    checked = []
+    for number, rule in enumerate(rules):
+        with in_entry(name, f"[{number}].link"):
+            checked.append({**rule, "link": destination(tx, rule["link"], name, settings)})
+    return checked
 
 
 def destination(tx: Connection, url: str, field: str, settings: Settings) -> str:

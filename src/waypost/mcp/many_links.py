@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from waypost.api.types import ItemId
-from waypost.errors import invalid
+from waypost.errors import in_entry, invalid
 from waypost.links.schemas import LinkChange
 from waypost.mcp import bulk
 from waypost.mcp.tool import Arguments, Result, Tool, ToolContext
@@ -51,8 +51,9 @@ class LinkResults(Result):
 
 def create_links(context: ToolContext, arguments: CreateLinks) -> LinkResults:
     """Create up to 100 short links at once. One that fails, such as for a taken alias, does not affect the others."""
-    for link in arguments.links:
-        _refuse_unknown(link, field="links")
+    for number, link in enumerate(arguments.links):
+        with in_entry("links", f"[{number}]"):
+            _refuse_unknown(link, field="links")
     items = [{"action": "create", "noun": "url", "fields": link} for link in arguments.links]
     return _results(bulk.run(context, items, is_atomic=False))
 
