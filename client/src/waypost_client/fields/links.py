@@ -32,7 +32,7 @@ class LanguageRule(TypedDict, total=False):
     """A destination for visitors with a language."""
 
     language: Required[str]
-    """Code of the language."""
+    """Code of the language: `pt` is for every Portuguese, `pt-BR` for that of Brazil only."""
     link: Required[str]
     """Destination of these visitors."""
 
