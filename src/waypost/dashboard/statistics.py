@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import csv_export
-from waypost.clicks.ingest.aggregate import IMPORTED
 from waypost.clicks.stats import baselines, filtered_report, reports
 from waypost.clicks.stats.reports import Report, Times, VisitCounts
 from waypost.clicks.stats.visit_search import VisitFilter
@@ -153,7 +152,7 @@ def load(
         report,
         times,
         comparison,
-        sum(reports.label_counts(tx, kind, item, IMPORTED, span).values()),
+        reports.imported_clicks(tx, kind, item, span),
         clicks_by_item,
         find_items(tx, account, {*clicks_by_item, *([filter_item] if filter_item else [])}),
         annotations(tx, account, kind, item, span),

@@ -100,6 +100,6 @@ class Report(Record):
     series: tuple[Point, ...] = ()
     """The visits over time, also points without visits."""
     dimensions: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
-    """Clicks by label of each dimension, for whole days in UTC: all `countries`, and at most 50 `referrers`,
-    `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.
+    """Clicks by label of each dimension, in the same days as the total: all `countries`, and at most 50
+    `referrers`, `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.
     """

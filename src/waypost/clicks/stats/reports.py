@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, select
 
-from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
-from waypost.db.driver_statements import TypedSelect
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED
+from waypost.clicks.stats import span_labels
+from waypost.clicks.stats.span_labels import LabelCounts
 from waypost.db.schema import click_labels, click_times
 
 Interval = Literal["hour", "day", "week", "month"]
@@ -106,8 +107,8 @@ class Report:
     dimensions: Annotated[
         Mapping[str, Mapping[str, int]],
         Field(
-            description="Clicks by label of each dimension, for whole days in UTC: all `countries`, and at most 50"
-            " `referrers`, `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.",
+            description="Clicks by label of each dimension, in the same days as the total: all `countries`, and at most"
+            " 50 `referrers`, `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.",
             examples=[{"countries": {"Germany": 80, "France": 31}, "devices": {"Mobile": 90, "Desktop": 38}}],
         ),
     ]
@@ -134,7 +135,7 @@ class Span:
 
 def block(tx: Connection, kind: str, item: int, *, clicks: int, uniques: int) -> StatisticsBlock:
     """Return the statistics of one item. The caller has read its totals in the same transaction."""
-    labels = _top_labels(tx, kind, item, ALL_DAYS, ALL_DAYS)
+    labels = _most_frequent(span_labels.of_days(tx, kind, item, ALL_DAYS, ALL_DAYS))
     text = {name: {label: str(n) for label, n in counts.items()} for name, counts in labels.items()}
     networks = {key: labels["network"].get(key, 0) for key in ("social_a", "social_b", "social_c")}
     return StatisticsBlock(clicks, uniques, text["country"], text["referrer"], text["browser"], text["os"], networks)
@@ -149,12 +150,13 @@ def with_times(tx: Connection, kind: str, item: int, span: Span) -> tuple[Report
     """Return the report of a span, and its counts by time."""
     first, after = span.seconds()
     times = times_of(tx, kind, item, first, after)
-    return compose(span, times, _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)), times
+    return compose(span, times, span_labels.of_seconds(tx, kind, item, first, after)), times
 
 
-def compose(span: Span, times: Times, labels: Mapping[str, Mapping[str, int]]) -> Report:
+def compose(span: Span, times: Times, labels: LabelCounts) -> Report:
     """Return the report of a span from its counts by time, and by dimension and label, the most frequent ones first."""
     total, series = summarize(span, times)
+    shown = _most_frequent(labels)
     return Report(
         start=span.start.isoformat(),
         end=span.end.isoformat(),
@@ -162,10 +164,7 @@ def compose(span: Span, times: Times, labels: Mapping[str, Mapping[str, int]]) -
         timezone=span.zone.key,
         total=total,
         series=series,
-        dimensions={
-            key: dict(islice(labels.get(name, _NO_LABELS).items(), _max_labels(name)))
-            for name, key in _DIMENSIONS.items()
-        },
+        dimensions={key: shown[name] for name, key in _DIMENSIONS.items()},
     )
 
 
@@ -212,38 +211,27 @@ def clicks_by_hour_of_week(times: Times, zone: ZoneInfo) -> list[list[int]]:
     return hours
 
 
-def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> dict[str, int]:
-    """Return the count of every label of one dimension in a span (whole days, UTC)."""
-    first, after = span.seconds()
-    query = _LABELS.where(click_labels.c.dimension == dimension)
-    days = {"first": first // DAY, "last": (after - 1) // DAY}
-    return {row.label: int(row.n) for row in tx.execute(query, {"kind": kind, "item": item, **days})}
+def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> Mapping[str, int]:
+    """Return the count of every label of one dimension in a span."""
+    return span_labels.of_seconds(tx, kind, item, *span.seconds()).get(dimension, _NO_LABELS)
 
 
-def _top_labels(tx: Connection, kind: str, item: int, first: int, last: int) -> dict[str, dict[str, int]]:
-    """Return the most frequent labels of each dimension from day `first` to day `last`."""
-    labels: dict[str, dict[str, int]] = {name: {} for name in _DIMENSIONS}
-    for dimension, label, n in _ALL_LABELS.fetch_all(tx, kind=kind, item=item, first=first, last=last):
-        counts = labels.setdefault(dimension, {})
-        if len(counts) < _max_labels(dimension):
-            counts[label] = int(n)
-    return labels
+def imported_clicks(tx: Connection, kind: str, item: int, span: Span) -> int:
+    """Return the imported ones of the clicks of a span. Most items have none, which one statement tells."""
+    c, (first, after) = click_labels.c, span.seconds()
+    own = (c.kind == kind, c.item == item, c.day.between(first // DAY, (after - 1) // DAY), c.dimension == IMPORTED)
+    if tx.execute(select(c.n).where(*own).limit(1)).first() is None:
+        return 0
+    return sum(label_counts(tx, kind, item, IMPORTED, span).values())
 
 
-def _max_labels(dimension: str) -> int:
-    return _MAX_COUNTRIES if dimension == "country" else MAX_LABELS
+def _most_frequent(counts: LabelCounts) -> dict[str, dict[str, int]]:
+    """Return the labels of each dimension that a report contains."""
+    return {name: dict(islice(counts.get(name, _NO_LABELS).items(), _max_labels(name))) for name in _DIMENSIONS}
 
 
-_labels = click_labels.c
-_n = func.sum(_labels.n).label("n")
-_LABELS = (
-    select(_labels.dimension, _labels.label, _n)
-    .where(_labels.kind == bindparam("kind"), _labels.item == bindparam("item"))
-    .where(_labels.day.between(bindparam("first"), bindparam("last")))
-    .group_by(_labels.dimension, _labels.label)
-    .order_by(_n.desc(), _labels.label)
-)
-_ALL_LABELS = TypedSelect(_LABELS)
+def _max_labels(name: str) -> int:
+    return _MAX_COUNTRIES if name == "country" else MAX_LABELS
 
 
 def _start_of(second: int, span: Span) -> datetime:
