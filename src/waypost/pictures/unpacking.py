@@ -118,10 +118,7 @@ def _brand(opened: ImageFile, request: Request) -> bytes:
 
 def _preview(opened: ImageFile, request: Request) -> bytes:
     """Return a JPEG."""
-    size = (request.side, request.side)
-    opened.draft("RGB", size)
-    opened.thumbnail(size)
-    return _encoded(opened.convert("RGB"), "JPEG", quality=_PREVIEW_QUALITY)
+    return _encoded(_shrunk(opened, request.side).convert("RGB"), "JPEG", quality=_PREVIEW_QUALITY)
 
 
 _OPERATIONS: Mapping[OperationName, Callable[[ImageFile, Request], bytes]] = {
@@ -148,14 +145,24 @@ def _reduced(opened: ImageFile, side: int) -> Image.Image:
     opened.load()
     factor = max(opened.size) // side
     if factor < 2:
-        return opened.convert("RGBA")
+        return _rgba(opened)
     image = Image.new("RGBA", (-(-opened.width // factor), -(-opened.height // factor)))
     for top in range(0, image.height, _STRIP):
         bottom = min((top + _STRIP) * factor, opened.height)
         strip = opened.crop((0, top * factor, opened.width, bottom))
-        image.paste(strip.convert("RGBA").reduce(factor), (0, top))
+        image.paste(_rgba(strip).reduce(factor), (0, top))
     image.info = opened.info
     return image
+
+
+def _rgba(image: Image.Image) -> Image.Image:
+    """Return a picture as RGBA. Pillow clips gray of 16 bits to 255, which makes it white, instead of scaling it."""
+    if not image.mode.startswith("I"):
+        return image.convert("RGBA")
+    transparent = image.info.get("transparency")
+    gray = image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    gray.info = {"transparency": transparent // 256} if isinstance(transparent, int) else {}
+    return gray.convert("RGBA")
 
 
 def _on_plate(image: Image.Image) -> Image.Image:

@@ -60,7 +60,7 @@ def color(value: str, *, field: str) -> str:
     if parsed is None and value.strip().lower() == "transparent":
         raise _unreadable(field, f"{field} is transparent, so the surface behind the code would decide; use white")
     if parsed is None:
-        message = f"{field} must be a color: #RRGGBB, #RGB, rgb(r,g,b) with numbers to 255, or a name such as navy."
+        message = f"{field} must be a color: #RRGGBB, #RGB, rgb(r,g,b) from 0 to 255, or a name such as navy."
         raise invalid(field, message)
     return parsed
 
