@@ -23,6 +23,7 @@ _SPECIAL = {
     "plan change": ("gold", "--item-limit", "5"),
     "account add": ANA[2:],
     "brand set": ("--name", "Ana"),
+    "account session end": ("ana", "--all"),
 }
 
 

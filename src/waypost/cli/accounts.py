@@ -1,14 +1,16 @@
 """The `waypost account` commands: accounts and their API keys."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.accounts import deletion, email_links, ops
 from waypost.accounts.ops import Account
-from waypost.auth import api_keys
+from waypost.auth import api_keys, sessions
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER, AccountArgument
@@ -19,6 +21,8 @@ from waypost.server import new_accounts
 account = typer.Typer(no_args_is_help=True)
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
 account.add_typer(key, name="key")
+session = typer.Typer(no_args_is_help=True, help="Signed-in browsers of an account.")
+account.add_typer(session, name="session")
 
 
 @account.command("add")
@@ -78,6 +82,18 @@ def rename_account(
     with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.rename(tx, account.id, username))
     console.stdout.print(f"{account.username} is now {username}.")
+
+
+@account.command("email")
+def change_email(
+    identifier: AccountArgument,
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="New e-mail address, unique.")],
+) -> None:
+    """Change the e-mail address, without a confirmation by e-mail. Password-reset links go to the new one."""
+    with access.database_and_account(identifier) as (database, account):
+        new = ops.checked_email(email)
+        database.write(lambda tx: ops.change(tx, account.id, email=new))
+    console.stdout.print(f"{account.username} has the e-mail address {new} now, instead of {account.email}.")
 
 
 @account.command("plan")
@@ -249,6 +265,39 @@ def revoke_key(
     with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: api_keys.revoke(tx, account.id, key))
     console.stdout.print(f"Key {key} of {account.username} is revoked.")
+
+
+@session.command("list")
+def list_sessions(identifier: AccountArgument, json: AsJson = False) -> None:
+    """List the browsers that are signed in, last used first. Times are in UTC."""
+    with access.database_and_account(identifier) as (database, account):
+        found = database.read(lambda tx: sessions.of(tx, account.id))
+    rows = [{**asdict(each), "created": clock.text(each.created), "seen": clock.text(each.seen)} for each in found]
+    console.print_rows(rows, ("id", "agent", "created", "seen"), json=json)
+
+
+@session.command("end")
+def end_sessions(
+    identifier: AccountArgument,
+    ids: Annotated[
+        list[int] | None, typer.Argument(metavar="ID...", min=1, max=MAX_INTEGER, help="Ids shown by `session list`.")
+    ] = None,
+    all_sessions: Annotated[bool, typer.Option("--all", help="End all sessions of the account.")] = False,
+) -> None:
+    """End sessions immediately: these browsers have to sign in again. API keys are not affected."""
+    if bool(ids) == all_sessions:
+        raise typer.BadParameter("name the ids of sessions, or --all", param_hint="ID...")
+    with access.database_and_account(identifier) as (database, account):
+        ended = database.write(lambda tx: _end(tx, account.id, ids or ()))
+    console.stdout.print(f"{_count(ended, 'sessions')} of {account.username} ended.")
+
+
+def _end(tx: Connection, account: int, ids: Sequence[int]) -> int:
+    """End these sessions, or all without ids, in one transaction. Return how many."""
+    chosen = list(dict.fromkeys(ids)) or [each.id for each in sessions.of(tx, account)]
+    for each in chosen:
+        sessions.end(tx, account, each)
+    return len(chosen)
 
 
 def _count(number: int, plural: str) -> str:

@@ -32,8 +32,15 @@ def backup(
         int | None,
         typer.Option(min=1, help="With --files-in: delete copies that no backup of so many days needed."),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Verify an archive instead of writing one: restore it into a temporary folder."),
+    ] = False,
 ) -> None:
     """Save the database and all files to one archive. The service may run."""
+    if verify:
+        _verify(file, files_in)
+        return
     if keep_days is not None and files_in is None:
         raise Problem(Kind.INVALID, "--keep-days deletes copies of --files-in. Name their folder as well.")
     if file == _STREAM and sys.stdout.isatty():
@@ -49,6 +56,20 @@ def backup(
     console.warn_missing_files("storage", archived.missing)
     if copies and keep_days is not None:
         out.print(f"{files_in}: {copies.delete_unused(keep_days)} copies deleted.")
+
+
+def _verify(file: Path, files_in: Path | None) -> None:
+    """Restore an archive into a temporary installation, so that every row and file is read. Raises INVALID."""
+    copies = FileCopies(files_in) if files_in else None
+    with tempfile.TemporaryDirectory(prefix="waypost-verify-") as folder:
+        settings = Settings(data_dir=Path(folder) / "data", database_url="", storage_url="")
+        with closing(installation.open_unmigrated_database(settings)) as database, _readable(file, settings) as source:
+            name = "The input" if file == _STREAM else str(file)
+            archived = archive.restore(database, open_store(settings), source, copies=copies, name=name)
+    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files can be restored.")
+    console.warn_missing_files("archive", archived.missing)
+    if archived.missing:
+        raise typer.Exit(1)
 
 
 def restore(

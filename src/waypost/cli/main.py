@@ -88,6 +88,7 @@ _COMMANDS = (
     LazyCommand("clicks", "waypost.cli.clicks:clicks", _DATA, "Clicks: export single visits, verify the totals."),
     LazyCommand("geo", "waypost.cli.geo:geo", _DATA, "Country database: maps IP addresses to countries."),
     LazyCommand("account", "waypost.cli.accounts:account", _PEOPLE, "Accounts of this installation."),
+    LazyCommand("domain", "waypost.cli.domains:domain", _PEOPLE, "Branded domains of all accounts."),
     LazyCommand("plan", "waypost.cli.plans:plan", _PEOPLE, "Plans: limits of requests, storage and items."),
     LazyCommand("link", "waypost.cli.links:link", _ITEMS, "Links of an account."),
     LazyCommand("qr", "waypost.cli.qr_codes:qr", _ITEMS, "QR codes of an account."),

@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from waypost.branding import store as brands
 from waypost.branding.brand import NO_BRAND, Brand, require_name
-from waypost.db import change_log, crud
+from waypost.db import account_rows, change_log, crud
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import aliases, domains
-from waypost.errors import invalid, taken
+from waypost.db.schema import accounts, aliases, domains
+from waypost.errors import Kind, Problem, invalid, taken
 from waypost.settings import Settings
 from waypost.uris import ascii_host
 from waypost.urls import alias_case, blocklist, validation
@@ -32,6 +32,16 @@ class Domain:
     redirectroot: str
     redirect404: str
     ignorecase: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A branded domain of any account, with the account's id and username. `created` is in Unix seconds, UTC."""
+
+    domain: Domain
+    account: int
+    username: str
+    created: int
 
 
 class Fields(TypedDict, total=False):
@@ -105,12 +115,50 @@ def remove(tx: Connection, account: int, domain: int) -> None:
     crud.remove(tx, domains, account, domain)
 
 
+def everyone(tx: Connection) -> list[Listed]:
+    """Return the domains of all accounts, by host."""
+    query = select(domains, accounts.c.username).join(accounts, accounts.c.id == domains.c.account)
+    rows = tx.execute(query.order_by(domains.c.host)).mappings()
+    return [Listed(_domain(row), row["account"], row["username"], row["created"]) for row in rows]
+
+
+def find(tx: Connection, host: str) -> tuple[int, Domain]:
+    """Return a domain by its host name, and the id of its account. Raises NOT_FOUND."""
+    row = tx.execute(select(domains).where(domains.c.host == host.strip().lower())).mappings().first()
+    if row is None:
+        raise Problem(Kind.NOT_FOUND, f"There is no branded domain {host}. `waypost domain list` shows all of them.")
+    return row["account"], _domain(row)
+
+
+def move(tx: Connection, host: str, account: int) -> None:
+    """Give a domain to another account, with its settings. Raises NOT_FOUND, INVALID while its owner has items there.
+
+    The domain gets a new id, and counts toward the limit of items of its new account.
+    """
+    owner, found = find(tx, host)
+    if owner == account:
+        raise Problem(Kind.INVALID, f"{found.host} belongs to this account already.")
+    for locked in sorted((owner, account)):
+        account_rows.lock(tx, locked)
+    kept = ", ".join(f"{kind}: {number}" for kind, number in uses(tx, owner, found.host).items())
+    if kept:
+        raise Problem(Kind.INVALID, f"Its owner has items on {found.host} ({kept}). Move or delete them first.")
+    row = tx.execute(select(domains).where(domains.c.id == found.id)).mappings().one()
+    remove(tx, owner, found.id)
+    crud.add(tx, domains, account, {name: row[name] for name in row if name not in ("id", "account")}, _TAKEN)
+    change_log.record(tx, found.host)
+
+
 def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
     """How many things of each kind, such as `link` and `file`, the account has under a host (key of aliases)."""
     a = aliases.c
     own_items = (a.host == host, a.account == account, a.kind.is_not(None))
     counted = select(a.kind, func.count().label("n")).where(*own_items).group_by(a.kind)
     return {row.kind: row.n for row in tx.execute(counted)}
+
+
+def _domain(row: RowMapping) -> Domain:
+    return Domain(**{field.name: row[field.name] for field in fields(Domain)})
 
 
 def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | bool | None]:
