@@ -16,7 +16,7 @@ _HOST = "go.brand.example"
 
 @pytest.fixture
 def key(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The API key of Ana, who has a domain with a redirect and two links on it; Ben has an account."""
+    """The API key of Ana. She has two domains, and two links on the first one; Ben has an account."""
     monkeypatch.setenv("WAYPOST_DOMAIN_CHECK", "off")
     secret = str(run_migrated(*ANA, "--json").json["apikey"])
     run_migrated(*_BEN)

@@ -271,8 +271,8 @@ def revoke_key(
 def list_sessions(identifier: AccountArgument, json: AsJson = False) -> None:
     """List the browsers that are signed in, last used first. Times are in UTC."""
     with access.database_and_account(identifier) as (database, account):
-        found = database.read(lambda tx: sessions.of(tx, account.id))
-    rows = [{**asdict(each), "created": clock.text(each.created), "seen": clock.text(each.seen)} for each in found]
+        open_sessions = database.read(lambda tx: sessions.of(tx, account.id))
+    rows = [{**asdict(one), "created": clock.text(one.created), "seen": clock.text(one.seen)} for one in open_sessions]
     console.print_rows(rows, ("id", "agent", "created", "seen"), json=json)
 
 
@@ -294,10 +294,10 @@ def end_sessions(
 
 def _end(tx: Connection, account: int, ids: Sequence[int]) -> int:
     """End these sessions, or all without ids, in one transaction. Return how many."""
-    chosen = list(dict.fromkeys(ids)) or [each.id for each in sessions.of(tx, account)]
-    for each in chosen:
+    ended = list(dict.fromkeys(ids)) or [each.id for each in sessions.of(tx, account)]
+    for each in ended:
         sessions.end(tx, account, each)
-    return len(chosen)
+    return len(ended)
 
 
 def _count(number: int, plural: str) -> str:

@@ -67,12 +67,12 @@ def move_links(
 def delete_domain(host: HostArgument, yes: console.Yes = False) -> None:
     """Delete a domain. Its links answer 404 until the domain is added again, or they are moved."""
     with access.database() as database:
-        owner, found = database.read(lambda tx: ops.find(tx, host))
+        owner, branded = database.read(lambda tx: ops.find(tx, host))
         username = database.read(lambda tx: accounts.get(tx, owner)).username
-        items = sum(database.read(lambda tx: ops.uses(tx, owner, found.host)).values())
-        console.confirm_deletion(f"the domain {found.host} of {username}, which has {items} items", yes=yes)
-        database.write(lambda tx: ops.remove(tx, owner, found.id))
-    console.stdout.print(f"{found.host} of {username} is deleted.")
+        items = sum(database.read(lambda tx: ops.uses(tx, owner, branded.host)).values())
+        console.confirm_deletion(f"the domain {branded.host} of {username}, which has {items} items", yes=yes)
+        database.write(lambda tx: ops.remove(tx, owner, branded.id))
+    console.stdout.print(f"{branded.host} of {username} is deleted.")
 
 
 def _move(database: Database, settings: Settings, account: int, ids: Sequence[int], target: str) -> dict[int, str]:

@@ -135,18 +135,18 @@ def move(tx: Connection, host: str, account: int) -> None:
 
     The domain gets a new id, and counts toward the limit of items of its new account.
     """
-    owner, found = find(tx, host)
+    owner, moved = find(tx, host)
     if owner == account:
-        raise Problem(Kind.INVALID, f"{found.host} belongs to this account already.")
+        raise Problem(Kind.INVALID, f"{moved.host} belongs to this account already.")
     for locked in sorted((owner, account)):
         account_rows.lock(tx, locked)
-    kept = ", ".join(f"{kind}: {number}" for kind, number in uses(tx, owner, found.host).items())
+    kept = ", ".join(f"{kind}: {number}" for kind, number in uses(tx, owner, moved.host).items())
     if kept:
-        raise Problem(Kind.INVALID, f"Its owner has items on {found.host} ({kept}). Move or delete them first.")
-    row = tx.execute(select(domains).where(domains.c.id == found.id)).mappings().one()
-    remove(tx, owner, found.id)
+        raise Problem(Kind.INVALID, f"Its owner has items on {moved.host} ({kept}). Move or delete them first.")
+    row = tx.execute(select(domains).where(domains.c.id == moved.id)).mappings().one()
+    remove(tx, owner, moved.id)
     crud.add(tx, domains, account, {name: row[name] for name in row if name not in ("id", "account")}, _TAKEN)
-    change_log.record(tx, found.host)
+    change_log.record(tx, moved.host)
 
 
 def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
