@@ -101,7 +101,7 @@ page-pictures: .venv/.dev
 	$(BIN)/python -m scripts.page_pictures dist/pages
 
 release: .venv/.dev
-	$(BIN)/python scripts/release.py $(UV)
+	$(BIN)/python -m scripts.release $(UV)
 
 bench: .venv/.dev
 	$(BIN)/python -m bench.api

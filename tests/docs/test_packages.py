@@ -20,7 +20,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from scripts import publication
+from scripts import publication, record_release
 from tests.support.newcomer import shell_blocks
 from tests.support.server import free_port
 from waypost import __version__
@@ -61,6 +61,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings.write_text(settings.read_text().replace('repository = ""', f'repository = "{_REPOSITORY}"'))
     for path, text in publication.files(folder, publication.read(folder)).items():
         path.write_text(text)
+    record_release.record(folder, folder / record_release.RELEASES)
     commands = (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "all"), ("tag", f"v{__version__}"))
     assert all(_run("git", *_AUTHOR, *command, folder=folder).returncode == 0 for command in commands)
     return folder
@@ -75,7 +76,7 @@ def release(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _release(clone: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    return _run(sys.executable, "scripts/release.py", UV, "--out", out, folder=clone)
+    return _run(sys.executable, "-m", "scripts.release", UV, "--out", out, folder=clone)
 
 
 def test_second_build_of_release_is_identical(clone: Path, release: Path, tmp_path: Path) -> None:
@@ -122,6 +123,16 @@ def test_release_without_address_of_repository_is_refused(clone: Path, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+def test_release_without_record_of_its_migrations_is_refused(clone: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(clone, copy)
+    migration = copy / record_release.MIGRATIONS / "0001_initial.py"
+    migration.write_text(f"{migration.read_text()}# changed\n")
+    _run("git", *_AUTHOR, "commit", "-q", "-a", "-m", "change", folder=copy)
+    _run("git", "tag", "-f", f"v{__version__}", folder=copy)
+    assert "Run python -m scripts.record_release" in _release(copy, tmp_path / "out").stderr
+
+
 def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> None:
     with zipfile.ZipFile(release / _WHEEL) as wheel:
         names = set(wheel.namelist())
@@ -130,6 +141,7 @@ def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> N
     assert {f"waypost/deploy/{path.name}" for path in (ROOT / "deploy").iterdir()} <= names
     assert "waypost/dashboard/static/manifest.json" in names
     assert "waypost/visits/locales/de/LC_MESSAGES/messages.mo" in names
+    assert [name for name in names if name.endswith(".po")] == []
     fields = (
         "Summary",
         "Author",
