@@ -29,7 +29,8 @@ _COMMANDS = """\
 In the folder of the source, after `make run` or `make install`, the command is `.venv/bin/waypost`.
 It reads the same [settings](settings.md) as the service, and works on the same data folder, also while
 the service runs. Start the service first: only `serve` and `restore` create an installation, and other
-commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0.
+commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0;
+`waypost --debug` before the command prints the traceback too.
 """
 _METHODS = ("get", "post", "put", "delete")
 

@@ -21,6 +21,7 @@ from waypost.dashboard.routing import route_of_page
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.files.fast_files import FastFiles
+from waypost.http.internal_errors import InternalErrors
 from waypost.http.rate_limit import RateLimiter
 from waypost.http.security_headers import SecurityHeaders
 from waypost.interstitials.preview import render_preview
@@ -107,7 +108,8 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         api, pages = tracing.app(api, endpoint_table().route_of), tracing.app(pages, route_of_page)
     visitors = PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services)
     dispatcher = Dispatcher(api, pages, visitors, tasks, mcp=_mcp_server(resources))
-    return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
+    service = InternalErrors(dispatcher, resources.meter)
+    return SecurityHeaders(service, is_https_only=partial(is_https_only, settings=settings))
 
 
 def _worker_resources(settings: Settings, database: Database, invalidator: CacheInvalidator) -> WorkerResources:

@@ -104,11 +104,9 @@ async def _handle(app: ASGIApp, scope: dict[str, Any], body: bytes, *, raises: b
             if not message.get("more_body", False):
                 is_complete.set()
 
-    try:
-        await app(scope, receive, send)
-    except Exception:
-        if raises or not is_complete.is_set():
-            raise
+    await app(scope, receive, send)
+    is_visit = not scope["path"].startswith(("/api", "/dashboard", "/mcp"))
+    assert not (raises and is_visit and start["status"] == 500), "an internal error; the log has its traceback"
     assert is_complete.is_set(), "the response is incomplete"
     content = b"" if scope["method"] == "HEAD" else b"".join(pieces)
     return _Response(start["status"], headers=start["headers"], stream=httpx2.ByteStream(content))

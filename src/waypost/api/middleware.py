@@ -23,9 +23,9 @@ from waypost.api.response_recorder import ResponseRecorder
 from waypost.api.responses import problem_response, validation_problem
 from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem, invalid
+from waypost.http.internal_errors import REQUEST_ID
 
 PREFIX = "/api"
-REQUEST_ID = "waypost.request_id"
 _PAGES = ("/docs", "/openapi.json")
 _Authenticate = Callable[[], RequestContext]
 _log = structlog.get_logger("api")
@@ -56,8 +56,7 @@ class ApiMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = ResponseRecorder(send)
-        scope[REQUEST_ID] = request.id
+        request = ResponseRecorder(send, scope[REQUEST_ID])
         # HEAD is routed as GET; the server omits the body.
         as_get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         began = time.perf_counter()
@@ -67,17 +66,17 @@ class ApiMiddleware:
             await problem_response(problem)(scope, receive, request.send)
         except RequestValidationError as error:
             await problem_response(validation_problem(error))(scope, receive, request.send)
-        except Exception:  # noqa: BLE001  # the outermost edge of a request
-            self._resources.meter.count("errors")
-            _log.exception("request failed", request_id=request.id)
+        except Exception:
             if not request.status:
                 await problem_response(internal(scope))(scope, receive, request.send)
-        seconds = time.perf_counter() - began
-        self._resources.meter.time("api", seconds)
-        self._resources.meter.count("api_requests", str(request.status))
-        milliseconds = round(seconds * 1000, 1)
-        details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
-        _log.info("request", request_id=request.id, account=request.account, **details)
+            raise
+        finally:
+            seconds = time.perf_counter() - began
+            self._resources.meter.time("api", seconds)
+            self._resources.meter.count("api_requests", str(request.status))
+            milliseconds = round(seconds * 1000, 1)
+            details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
+            _log.info("request", request_id=request.id, account=request.account, **details)
 
     async def _dispatch(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         _require_utf8(scope["query_string"])

@@ -1,7 +1,5 @@
 """The common headers of responses to requests with an API key, and what the log says about them."""
 
-import uuid
-
 from starlette.types import Message, Send
 
 from waypost.api.rate_limit import Usage
@@ -10,8 +8,8 @@ from waypost.api.rate_limit import Usage
 class ResponseRecorder:
     """Add the common headers to a response and record its status."""
 
-    def __init__(self, send: Send) -> None:
-        self.id = uuid.uuid4().hex
+    def __init__(self, send: Send, request_id: str) -> None:
+        self.id = request_id
         self.extra: list[tuple[bytes, bytes]] = []
         self.account: int | None = None
         self.status = 0

@@ -120,17 +120,37 @@ app = typer.Typer(cls=_AllCommands, no_args_is_help=True, add_completion=False)
 
 
 def main() -> None:
-    """Run the command line. A `Problem` is printed as one sentence, with exit code 1; 2 without an installation."""
+    """Run the command line. An error is printed as one sentence, with exit code 1; 2 without an installation.
+
+    Errors of the database too; with --debug, they are printed with their traceback.
+    """
     os.umask(0o077)  # other users cannot read the files of an installation; child processes inherit it
     service_environment.load(sys.argv[1:])
     try:
         app()
-    except Problem as problem:
-        from waypost.db.database import error_reason  # noqa: PLC0415  # loaded already by a command that has a problem
+    except Exception as error:
+        message, hint = _sentence(error)
+        if not message or _Given.debug:
+            raise
+        console.complain(message, hint)
+        sys.exit(2 if isinstance(error, NoInstallation) else 1)
 
-        cause = error_reason(problem)
-        console.complain(problem.message, cause and f"({cause})")
-        sys.exit(2 if isinstance(problem, NoInstallation) else 1)
+
+class _Given:
+    """Options of the command line as a whole."""
+
+    debug = False
+
+
+def _sentence(error: Exception) -> tuple[str, str]:
+    """Return the text and the hint for an error; "" for one that is a defect of waypost."""
+    # Loaded already by a command that has a problem with the database.
+    if (faults := sys.modules.get("waypost.db.faults")) is None:
+        return (error.message, "") if isinstance(error, Problem) else ("", "")
+    if isinstance(error, Problem):
+        cause = faults.error_reason(error)
+        return error.message, cause and f"({cause})"
+    return (faults.sentence(error), "") if isinstance(error, faults.DBAPIError) else ("", "")
 
 
 def print_version() -> None:
@@ -146,8 +166,9 @@ def _print_version_and_exit(is_given: bool) -> None:  # noqa: FBT001  # Typer pa
 
 @app.callback(help="Self-hosted short links, files and QR codes.")
 def _options(
-    version: Annotated[  # its callback has run
+    version: Annotated[  # noqa: ARG001  # its callback has run
         bool, typer.Option("--version", callback=_print_version_and_exit, is_eager=True, hidden=True)
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
-    pass
+    _Given.debug = debug

@@ -1,7 +1,6 @@
 """The dashboard as an ASGI app: sessions, the CSRF check, error pages and security headers."""
 
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
@@ -9,7 +8,6 @@ from functools import cached_property, partial
 from urllib.parse import quote, urlencode
 
 import anyio.to_thread
-import structlog
 from sqlalchemy import Connection
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -34,11 +32,12 @@ from waypost.errors import Kind, Problem
 from waypost.http import csrf
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.csrf import verify_csrf_token
+from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
 from waypost.signing import installation_signer
 
-_log = structlog.get_logger("dashboard")
+_BODY = "waypost.body"
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64
 _FORM_TRANSFERS = 4  # times the idle timeout of a transfer, for a form with pictures as a whole
 SIGN_IN = "/dashboard/signin"
@@ -76,7 +75,8 @@ class Dashboard:
                 *(self._route(route) for route in self.routes),
                 *(self._route(route) for route in pages_above_forms(self.routes)),
                 Route(fallback.path, self._endpoint(fallback), methods=["GET", "POST"]),
-            ]
+            ],
+            exception_handlers={Exception: _internal_error},
         )
 
     def _route(self, route: PageRoute) -> Route:
@@ -96,8 +96,8 @@ class Dashboard:
 
     def _endpoint(self, route: PageRoute) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
-            start, request_id = time.perf_counter(), uuid.uuid4().hex
-            body = BodyTracker(request)
+            start = time.perf_counter()
+            request.scope[_BODY] = body = BodyTracker(request)
             try:
                 if request.method == "POST":
                     refuse_partial_or_encoded(request.headers.items())
@@ -110,14 +110,9 @@ class Dashboard:
                 response = _plain_text(problem)
             except ClientDisconnect:
                 response = Response(status_code=400)
-            except Exception:  # noqa: BLE001  # the outermost edge of a request
-                self.resources.meter.count("errors")
-                _log.exception("request failed", request_id=request_id)
-                message = f"Internal error. If it happens again, report this request id: {request_id}"
-                response = _plain_text(Problem(Kind.INTERNAL, message))
-            self.resources.meter.time("dashboard", time.perf_counter() - start)
-            for header, value in HEADERS.items():
-                response.headers.setdefault(header, value)
+            finally:
+                self.resources.meter.time("dashboard", time.perf_counter() - start)
+            response = _with_headers(response)
             return response if route.stream_handler is None else LingeringResponse(response, body)
 
         return endpoint
@@ -321,6 +316,20 @@ def _unknown_page(context: PageContext, rest: str) -> Response:
 
 def _page_not_found() -> Problem:
     return Problem(Kind.NOT_FOUND, "There is no page at this address.")
+
+
+async def _internal_error(request: Request, _error: Exception) -> Response:
+    """Answer an exception that a page did not expect. It is counted and logged around all applications."""
+    message = f"Internal error. If it happens again, report this request id: {request.scope[REQUEST_ID]}"
+    response = _with_headers(_plain_text(Problem(Kind.INTERNAL, message)))
+    body = request.scope.get(_BODY)
+    return response if body is None else LingeringResponse(response, body)
+
+
+def _with_headers(response: Response) -> Response:
+    for header, value in HEADERS.items():
+        response.headers.setdefault(header, value)
+    return response
 
 
 def _plain_text(problem: Problem) -> Response:

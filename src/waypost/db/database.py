@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import structlog
 from sqlalchemy import Connection, Engine, Table, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import (
-    DBAPIError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    StatementError,
-)
+from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from waypost.db import postgres, sqlite_pool
+from waypost.db import faults, sqlite_pool
+from waypost.db.faults import Fault, error_reason
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections
 from waypost.db.write_queue import WriteQueue
@@ -50,8 +44,6 @@ _ATTEMPTS = 4
 # that it is gone.
 _FOREIGN_KEY = "23503"
 _RETRYABLE = {"40001", "40P01", _FOREIGN_KEY}
-# PostgreSQL: this server became a standby. It reports that for a statement, or already for BEGIN.
-_READ_ONLY = {"25006", "0A000"}
 _BREAKER_SECONDS = 1.0
 _NO_QUEUE = contextlib.nullcontext()  # PostgreSQL has its own
 _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
@@ -66,7 +58,10 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self.adaptive_timeout = AdaptiveTimeout()
         self.breaker = CircuitBreaker()
-        self._errors = _ErrorLog()
+        self.damages = 0
+        """Statements that found damaged data, in this process."""
+        self._errors = _ErrorLog(lambda reason: _log.warning("the database is not available", reason=reason))
+        self._damage = _ErrorLog(lambda reason: _log.error("the database is damaged", reason=reason))
         self._write_queue = WriteQueue(self.path) if self.is_sqlite else None
         self._failover: FailoverPools | None = None
         self._sqlite_readers: IdleConnections | None = None
@@ -149,7 +144,7 @@ class Database:
                         return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE")
                     return self.run(engine, work, once=once, timeout=timeout)
             except DBAPIError as error:
-                state = getattr(error.orig, "sqlstate", None)
+                state = faults.sqlstate(error)
                 if state not in _RETRYABLE or (is_last and state == _FOREIGN_KEY):
                     raise
                 if is_last:
@@ -164,6 +159,7 @@ class Database:
         if self._failover is not None:
             self._failover.reap_stalled()
         self._errors.flush()
+        self._damage.flush()
 
     def close(self) -> None:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
@@ -205,7 +201,10 @@ class Database:
 
     @contextlib.contextmanager
     def translated_errors(self) -> Iterator[None]:
-        """Raise UNAVAILABLE or STORAGE_FULL for a database that is down, locked or full; pass on all other errors."""
+        """Raise UNAVAILABLE or STORAGE_FULL for a database that is down, locked or full; pass on all other errors.
+
+        Damage is counted and logged, but it is an internal error: waiting repairs nothing.
+        """
         if self.breaker.is_open:
             raise unavailable()
         try:
@@ -213,29 +212,32 @@ class Database:
         except PoolTimeout as error:
             self._errors.record("no connection became free")
             raise unavailable() from error
-        except (InternalError, NotSupportedError) as error:
-            if getattr(error.orig, "sqlstate", None) not in {*_READ_ONLY, postgres.IDLE_IN_TRANSACTION}:
+        except DBAPIError as error:
+            problem = self._problem(error)
+            if problem is None:
                 raise
-            self._errors.record(error_reason(error))
-            if self._failover is not None:
-                self._failover.leave_server()
-            raise unavailable() from error
-        except (OperationalError, InterfaceError) as error:
-            raise self._operational_problem(error) from error
+            raise problem from error
         except StatementError as error:
             if isinstance(error.orig, Problem):  # from waypost.db.parameters
                 raise error.orig from error
             raise
 
-    def _operational_problem(self, error: DBAPIError) -> Exception:
-        """The problem that an operational error means; the error itself if `write` retries it."""
-        state = getattr(error.orig, "sqlstate", None)
-        if state in _RETRYABLE:
-            return error
+    def _problem(self, error: DBAPIError) -> Problem | None:
+        """Record a fault of the database. Return the problem that it means to a request; None for an internal error."""
+        fault = faults.classify(error)
+        if fault is Fault.OF_STATEMENT or faults.sqlstate(error) in _RETRYABLE:  # `write` retries these
+            return None
+        if fault is Fault.DAMAGE:
+            self.damages += 1
+            self._damage.record(error_reason(error))
+            return None
         self._errors.record(error_reason(error))
-        if "disk is full" in str(error.orig) or state == "53100":
+        if fault is Fault.FULL:
             return Problem(Kind.STORAGE_FULL, "The disk of this service is full. Nothing was saved.")
-        if not self.is_sqlite and state is None and error.statement is None and not error.connection_invalidated:
+        if fault is Fault.STANDBY and self._failover is not None:
+            self._failover.leave_server()
+        is_connect = faults.sqlstate(error) is None and error.statement is None and not error.connection_invalidated
+        if is_connect and not self.is_sqlite:
             self.breaker.record_failure()
         return unavailable()
 
@@ -269,9 +271,10 @@ class CircuitBreaker:
 
 
 class _ErrorLog:
-    """Logs why the database was unavailable; a repeated reason at most once in ten seconds."""
+    """Logs why statements failed; a repeated reason at most once in ten seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
         self._pending = self._logged = ""
         self._logged_until = 0.0
 
@@ -284,13 +287,7 @@ class _ErrorLog:
         pending, self._pending = self._pending, ""
         if pending and (pending != self._logged or time.monotonic() > self._logged_until):
             self._logged, self._logged_until = pending, time.monotonic() + _LOG_INTERVAL_SECONDS
-            _log.warning("the database is not available", reason=pending)
-
-
-def error_reason(error: BaseException) -> str:
-    """The database's own error message on one line; "" for errors that did not come from the database."""
-    cause = error if isinstance(error, DBAPIError) else error.__cause__
-    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
+            self._log(pending)
 
 
 def upsert(tx: Connection, table: Table) -> Any:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from waypost.db.parameters import check_parameters, dump_json
@@ -96,8 +96,8 @@ def _begin(statement: str, connection: Connection) -> None:
 def _execute(statement: str, connection: Connection) -> None:
     try:
         connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
-    except sqlite3.OperationalError as error:
-        raise OperationalError(statement, None, error) from error
+    except sqlite3.Error as error:
+        raise DBAPIError.instance(statement, None, error, sqlite3.Error, dialect=connection.dialect) from error
 
 
 def _roll_back(connection: Connection) -> None:

@@ -4,10 +4,13 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, MetaData, column, inspect, select, table, text
+from sqlalchemy.exc import DBAPIError
 
 from waypost import clock
+from waypost.db import faults
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
 from waypost.errors import Kind, Problem
@@ -37,7 +40,22 @@ def migrate(tx: Connection, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = tx
-    command.upgrade(config, revision)
+    try:
+        command.upgrade(config, revision)
+    except DBAPIError as error:
+        if faults.sqlstate(error) != faults.NO_RIGHT:
+            raise
+        raise _no_right(tx) from error
+
+
+def _no_right(tx: Connection) -> Problem:
+    """Return the problem of a role that may not create tables: since PostgreSQL 15, only the owner may."""
+    connection: Any = tx.connection.driver_connection
+    quote = tx.dialect.identifier_preparer.quote
+    role, name = connection.info.user, connection.info.dbname
+    repair = f"ALTER DATABASE {quote(name)} OWNER TO {quote(role)};"
+    text = f"The role {role} may not create tables in the database {name}. Run as its administrator: {repair}"
+    return Problem(Kind.UNAVAILABLE, text)
 
 
 def drop_all(tx: Connection) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from starlette.datastructures import MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
@@ -30,21 +29,13 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_started = False
 
         async def send_secured(message: Message) -> None:
-            nonlocal is_started
             if message["type"] == "http.response.start":
-                is_started = True
                 self._add(scope, message)
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_secured)
-        except Exception:
-            if not is_started:
-                await Response("Internal error.\n", 500, media_type="text/plain")(scope, receive, send_secured)
-            raise
+        await self._app(scope, receive, send_secured)
 
     def _add(self, scope: Scope, message: Message) -> None:
         headers = MutableHeaders(raw=list(message["headers"]))

@@ -26,10 +26,12 @@ from waypost.api import request_body
 from waypost.api.authentication import Authenticator, presented_key
 from waypost.api.context import REQUEST_CONTEXT, WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable
-from waypost.api.middleware import REQUEST_ID, internal
+from waypost.api.middleware import internal
 from waypost.api.response_recorder import ResponseRecorder
 from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem
+from waypost.http import internal_errors
+from waypost.http.internal_errors import REQUEST_ID
 from waypost.mcp import strangers
 from waypost.mcp.refusals import origin_refused, refusal
 from waypost.mcp.tool import failure, tool_context
@@ -73,24 +75,23 @@ class McpApp:
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = ResponseRecorder(send)
-        scope[REQUEST_ID] = request.id
+        request = ResponseRecorder(send, scope[REQUEST_ID])
         began = time.perf_counter()
         try:
             await self._serve(scope, receive, request)
         except Problem as problem:
             await refusal(problem)(scope, receive, request.send)
-        except Exception:  # noqa: BLE001  # the outermost edge of a request
-            self._resources.meter.count("errors")
-            _log.exception("request failed", request_id=request.id)
+        except Exception:
             if not request.status:
                 await refusal(internal(scope))(scope, receive, request.send)
-        seconds = time.perf_counter() - began
-        self._resources.meter.time("api", seconds)
-        self._resources.meter.count("api_requests", str(request.status))
-        milliseconds = round(seconds * 1000, 1)
-        details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
-        _log.info("request", request_id=request.id, account=request.account, **details)
+            raise
+        finally:
+            seconds = time.perf_counter() - began
+            self._resources.meter.time("api", seconds)
+            self._resources.meter.count("api_requests", str(request.status))
+            milliseconds = round(seconds * 1000, 1)
+            details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
+            _log.info("request", request_id=request.id, account=request.account, **details)
 
     async def _serve(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         headers = Headers(scope=scope)
@@ -118,9 +119,8 @@ class McpApp:
         scope = context.request.scope
         try:
             return await self._threads.run(partial(tool.call, scope[REQUEST_CONTEXT], parameters.arguments or {}))
-        except Exception:  # noqa: BLE001  # the outermost edge of a tool
-            self._resources.meter.count("errors")
-            _log.exception("tool failed", request_id=scope[REQUEST_ID], tool=tool.name)
+        except Exception as error:  # noqa: BLE001  # the outermost edge of a tool
+            internal_errors.record(self._resources.meter, scope[REQUEST_ID], error)
             return failure(internal(scope))
 
 

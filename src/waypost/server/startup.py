@@ -6,9 +6,11 @@ from collections.abc import Callable
 from socket import socket
 
 import structlog
+from sqlalchemy.exc import DBAPIError
 
 from waypost import module_loading, process_signals
 from waypost.clicks.ingest.process import IngesterProcess
+from waypost.db import faults
 from waypost.errors import Problem
 from waypost.links import dead_link_checker
 from waypost.observability import logging, metrics
@@ -74,6 +76,8 @@ def migrate() -> None:
         findings = [finding.text for finding in system_checks.run(settings) if finding.level == "error"]
         if not findings:
             installation.open_database(settings).close()
+    except DBAPIError as error:
+        findings = [faults.sentence(error)]
     except (Problem, ValueError, OSError, ImportError) as error:
         findings = [str(error)]
     for reason in findings:

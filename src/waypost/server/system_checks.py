@@ -18,7 +18,8 @@ from sqlalchemy.exc import DatabaseError
 from waypost import secret_files
 from waypost.clicks.geo import databases
 from waypost.db import maintenance, notifications
-from waypost.db.database import Database, error_reason
+from waypost.db.database import Database
+from waypost.db.faults import error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database

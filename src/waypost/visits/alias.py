@@ -38,9 +38,10 @@ def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
         started = time.perf_counter()
         alias = request.path_params["alias"]
         handle = _preview if alias.endswith("+") else _visit
-        response = await handle(request, services, alias.removesuffix("+"), by_record)
-        services.meter.time("visit", time.perf_counter() - started)
-        return response
+        try:
+            return await handle(request, services, alias.removesuffix("+"), by_record)
+        finally:
+            services.meter.time("visit", time.perf_counter() - started)
 
     return handle_alias
 

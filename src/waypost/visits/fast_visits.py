@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
@@ -36,6 +37,7 @@ from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import MAX_HOST, VisitService
 
+_log = structlog.get_logger("visits")
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
 _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
 _ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
@@ -148,6 +150,13 @@ class FastVisits:
 
     def respond(self, visit: VisitRequest, record: Any, *, version: int) -> HotResponse | LimitedResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
+        try:
+            return self._respond(visit, record, version)
+        except Exception:  # noqa: BLE001  # the slow path answers, and reports its own fault with a request id
+            _log.exception("a visit needs the slow path")
+            return None
+
+    def _respond(self, visit: VisitRequest, record: Any, version: int) -> HotResponse | LimitedResponse | None:
         if record is None:
             may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
             may_be_other = may_be_path or alias_rules.without_appended(visit.alias) != visit.alias

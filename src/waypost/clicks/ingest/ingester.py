@@ -39,7 +39,8 @@ from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
 from waypost.db import notifications
 from waypost.db.click_totals import TOTALS
-from waypost.db.database import Database, error_reason, upsert
+from waypost.db.database import Database, upsert
+from waypost.db.faults import error_reason
 from waypost.db.postgres import set_idle_timeout
 from waypost.db.schema import click_labels, click_times, events, installation, segments, visitor_salts, visitors
 from waypost.errors import Kind, Problem

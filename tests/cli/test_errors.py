@@ -1,0 +1,52 @@
+"""Errors of the database at the command line: one sentence, and a traceback only with --debug."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.support.cli import RunCommand
+from tests.support.databases import damage_table
+from tests.support.server import free_port
+
+
+@pytest.fixture
+def role_without_rights(postgres: str) -> Iterator[str]:
+    """The URL of a database that belongs to another role."""
+    with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
+        admin.execute("CREATE ROLE \"app-1\" LOGIN PASSWORD 'x'")
+        admin.execute("CREATE DATABASE ordinary")
+        yield f"postgresql://app-1:x@{postgres.rpartition('@')[2]}/ordinary"
+        admin.execute("DROP DATABASE ordinary WITH (FORCE)")
+        admin.execute('DROP ROLE "app-1"')
+
+
+@pytest.mark.parametrize("words", [("account", "list"), ("backup", "saved.tar.gz"), ("plan", "list")])
+def test_damaged_database_is_one_sentence(run_migrated: RunCommand, words: tuple[str, ...]) -> None:
+    for table in ("accounts", "plans"):
+        damage_table(Path("data/waypost.db"), table)
+    completed = run_migrated(*words)
+    assert (completed.code, completed.out) == (1, "")
+    message = "waypost: The database is damaged: database disk image is malformed (SQLITE_CORRUPT). Restore"
+    assert completed.err.startswith(message)
+    assert completed.err.count("\n") == 1
+
+
+def test_debug_prints_the_traceback(run_migrated: RunCommand) -> None:
+    damage_table(Path("data/waypost.db"), "accounts")
+    with pytest.raises(Exception, match="malformed"):  # the interpreter prints it
+        run_migrated("--debug", "account", "list")
+
+
+def test_role_that_may_not_create_tables_gets_the_repair(
+    run: RunCommand, role_without_rights: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", role_without_rights)
+    completed = run("serve", "--port", free_port())
+    assert completed.code == 1
+    repair = 'ALTER DATABASE ordinary OWNER TO "app-1";'
+    message = (
+        f"waypost: The role app-1 may not create tables in the database ordinary. Run as its administrator: {repair}"
+    )
+    assert completed.err == f"{message} (permission denied for schema public)\n"
