@@ -4,11 +4,11 @@ import asyncio
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from operator import sub
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -19,15 +19,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from waypost.accounts import first_sign_in
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
-from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
 from waypost.http.client_ip import is_direct_from
 from waypost.http.security_headers import header_of
 from waypost.imports import uploads
 from waypost.observability import metrics
 from waypost.observability.metrics import Meter
+from waypost.reasons import RepeatedReason
 from waypost.sandbox import process as sandboxes
-from waypost.server import account_deletion, gauges
+from waypost.server import account_deletion, gauges, health
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -36,11 +36,14 @@ from waypost.visits.app import PublicApp
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 
+T = TypeVar("T")
 _log = structlog.get_logger("worker")
 _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all processes within a second
 _JOURNAL_SECONDS = 1.0
+_LOG_SECONDS = 60.0  # between two log entries with the same reason
 _STORAGE_SECONDS = 5.0
 _STORAGE_CHECK_SECONDS = 15.0
+_WRITE_CHECK_SECONDS = 5.0
 _DELETION_SECONDS = 30.0
 _UPLOADS = "/api/files/upload"
 _API_DOCS = "/api/docs"
@@ -80,6 +83,7 @@ class BackgroundTasks:
     def __post_init__(self) -> None:
         self._reported = (0, 0, 0, 0)
         self._reporting = threading.Lock()
+        self._write_fault = ""
         self._limiter = anyio.CapacityLimiter(6)
         self._stopping = asyncio.Event()
 
@@ -90,6 +94,7 @@ class BackgroundTasks:
             self._maintain_journal,
             self._clean_storage,
             self._check_storage,
+            self._check_writing,
             self._delete_accounts,
         )
         return [asyncio.create_task(task()) for task in tasks]
@@ -110,9 +115,33 @@ class BackgroundTasks:
         """Return the metrics of all processes of this machine, in the text format of Prometheus."""
         self._report_counts()
         with suppress(OSError):  # such as a full disk, which the metrics must be able to report
-            self.meter.save()
-        values = gauges.read(self.settings, self.database, self.cleaner.store, self.worker_state.cache)
-        return metrics.exposition(self.settings.metrics_dir, values)
+            self.meter.save()  # so that the next scrape, of another worker, shows no less
+        known_fault = self.database_fault()
+        store, cache = self.cleaner.store, self.worker_state.cache
+        values = gauges.read(self.settings, self.database, store, cache, database_fault=known_fault)
+        return metrics.exposition(self.settings.metrics_dir, values, self.meter)
+
+    def database_fault(self) -> str:
+        """Return what requests of any process found lately: damage, or a row that could not be written; else ""."""
+        is_damaged = metrics.sum_of_processes(self.settings.metrics_dir, self.meter)["database_damaged:"] > 0
+        return health.DAMAGED if is_damaged else self._write_fault
+
+    def health(self) -> Mapping[str, Any]:
+        """Return the state of the parts of this node; the optional ones only with a fault."""
+        self._report_counts()
+        database = health.database_fault(self.settings, self.database) or self.database_fault()
+        storage = self.cleaner.store.health.fault
+        node = health.node_faults(self.settings, self.database)
+        node = {**node, "journal": node["journal"] or self.worker_state.journal.fault}
+        node = {part: fault for part, fault in node.items() if fault}
+        status = "unavailable" if database else "degraded" if storage or node else "ok"
+        lost = metrics.sum_of_processes(self.settings.metrics_dir, self.meter)["clicks_lost:"]
+        parts = {"database": database or "ok", "storage": storage or "ok", "clicks_lost": lost, **node}
+        return {"status": status, **parts, "maintenance": self.maintenance.is_on()}
+
+    async def _check_writing(self) -> None:
+        while not await self._is_stopping(_WRITE_CHECK_SECONDS):
+            self._write_fault = await self._in_thread(lambda: health.write_fault(self.database))
 
     async def _follow_change_log(self) -> None:
         # PostgreSQL sends notifications, and `follow` waits for them.
@@ -122,6 +151,9 @@ class BackgroundTasks:
 
     async def _maintain_journal(self) -> None:
         """Sync the journal, close old segments, and publish the metrics of this process."""
+        maintenance_fault = RepeatedReason(
+            lambda reason: _log.warning("journal maintenance failed", reason=reason), _LOG_SECONDS
+        )
         while not await self._is_stopping(_JOURNAL_SECONDS):
             _stop_with_parent()
             self.database.reap_stalled_connections()
@@ -132,7 +164,8 @@ class BackgroundTasks:
                 self._report_counts()
                 await self._in_thread(self.meter.save)
             except OSError as error:  # such as a full disk: visits continue, and the next second tries again
-                _log.warning("journal maintenance failed", reason=str(error))
+                maintenance_fault.record(str(error))
+            maintenance_fault.flush()
 
     async def _clean_storage(self) -> None:
         while not await self._is_stopping(_STORAGE_SECONDS):
@@ -153,9 +186,9 @@ class BackgroundTasks:
     def _must_not_delete(self) -> bool:
         return self._stopping.is_set() or self.maintenance.is_on()
 
-    async def _in_thread(self, work: Callable[[], object]) -> None:
+    async def _in_thread(self, work: Callable[[], T]) -> T:
         """Run `work` in a thread of its own pool: requests that wait for the database cannot use it up."""
-        await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
     async def _is_stopping(self, seconds: float) -> bool:
         """Wait, and return whether the worker stops. Tasks are not canceled: their threads would continue."""
@@ -174,6 +207,7 @@ class BackgroundTasks:
         self.meter.count("redirects", "record", record_redirects)
         self.meter.count("cache_misses", by=misses)
         self.meter.count("clicks_lost", by=lost)
+        self.meter.count("database_damaged", by=self.database.take_damages())
 
 
 def _stop_with_parent() -> None:
@@ -209,7 +243,6 @@ class Dispatcher:
         self._limited_images = LoadShedder(visits, tasks.meter, proxies)
         self._limited_mcp = LoadShedder(mcp, tasks.meter, proxies) if mcp else None
         self._tasks = tasks
-        self._latest_revision = latest_revision()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -251,25 +284,14 @@ class Dispatcher:
         return is_direct_from(scope, settings.metrics_readers, proxies=settings.proxies)
 
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Health check: 200 if the database answers and has the tables of this version, else 503.
+        """Health check: 200 if links can be read from the database and rows written, else 503.
 
-        Only the networks in WAYPOST_METRICS_NETWORKS get the details. A fault of the storage is no 503: without
-        files, links still work.
+        Only the networks in WAYPOST_METRICS_NETWORKS get the details. Faults of the storage, the disk, the journal and
+        the counting are no 503: links still work.
         """
-        try:
-            revision = await anyio.to_thread.run_sync(self._tasks.database.read, current_revision)
-        except Problem as problem:
-            state = problem.message
-        else:
-            state = "ok" if revision == self._latest_revision else f"at {revision}, not {self._latest_revision}"
-        storage = self._tasks.cleaner.store.health.fault
-        body: dict[str, Any] = {"status": "unavailable" if state != "ok" else "degraded" if storage else "ok"}
-        if self._is_monitor(scope):
-            lost = self._tasks.worker_state.journal.lost
-            is_in_maintenance = await anyio.to_thread.run_sync(self._tasks.maintenance.is_on)
-            body |= {"database": state, "storage": storage or "ok", "clicks_lost": lost}
-            body["maintenance"] = is_in_maintenance
-        await JSONResponse(body, 200 if state == "ok" else 503)(scope, receive, send)
+        state = await anyio.to_thread.run_sync(self._tasks.health)
+        body = state if self._is_monitor(scope) else {"status": state["status"]}
+        await JSONResponse(body, 503 if state["status"] == "unavailable" else 200)(scope, receive, send)
 
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Metrics for the networks in WAYPOST_METRICS_NETWORKS; other clients get the page of an unknown alias."""

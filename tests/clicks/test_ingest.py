@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from sqlalchemy import select
+from structlog.testing import capture_logs
 
 from tests.support.clicks import NOW_MS, click, click_counts, lose_counts, run_out
 from tests.support.load import until
@@ -168,8 +169,12 @@ def test_malformed_line_is_skipped(database: Database, settings: Settings, link:
     ]
     (settings.journal_dir).mkdir(exist_ok=True)
     (settings.journal_dir / "1.log").write_bytes(b"".join(valid_line + invalid_line for invalid_line in invalid_lines))
-    run_out(Ingester(settings, database))
+    with capture_logs() as logged:
+        run_out(Ingester(settings, database))
     assert click_counts(database, link) == {(len(invalid_lines), 1)}
+    (entry,) = [entry for entry in logged if entry["event"] == "damaged lines in the click journal"]
+    damaged = (entry["segment"], entry["offset"], entry["lines"])
+    assert damaged == ("1.log", 2 * len(valid_line) + 1, len(invalid_lines) - 1)  # the first one is empty
 
 
 _NOT_KINDS = (b"", b"\xff", b"no such kind", b"li\0k", b"LINK" * 9)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
+from waypost import clock
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.lock import WAKE_PIPE, wake_ingester
 from waypost.clicks.journal import writer
@@ -107,6 +110,30 @@ def test_segment_of_killed_writer_is_released(tmp_path: Path) -> None:
     assert _is_free(next(tmp_path.glob("*.log")))
 
 
+def test_lost_clicks_are_logged_with_their_number_over_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Journal(tmp_path / "journal")
+    with capture_logs() as logged:
+        for _ in range(3):
+            kept._fd = os.open("/dev/full", os.O_WRONLY)
+            kept.write(b"1\n")
+        monkeypatch.setattr(kept, "_reported_until", 0.0)  # a minute later
+        kept._report_lost()
+    assert [(entry["lost"], entry["new"], entry["reason"]) for entry in logged if "lost" in entry] == [
+        (1, 1, "No space left on device"),
+        (3, 2, "No space left on device"),
+    ]
+
+
+def test_segment_without_lines_stays_open(tmp_path: Path) -> None:
+    kept = Journal(tmp_path)
+    kept._open()
+    kept._opened_at -= 60
+    kept.rotate()
+    assert kept.write(b"1\n")
+    assert _segments(tmp_path) == [b"1\n"]
+    kept.close()
+
+
 def test_full_disk_loses_only_clicks_that_do_not_fit(tmp_path: Path) -> None:
     completed = _run(
         """
@@ -146,16 +173,18 @@ class TestOfAService:
         for number, request in enumerate((GET, cold, GET, cold), 1):
             assert client.request(request)[9:12] == b"302"
             assert self._ready(client) == {
-                "status": "ok",
+                "status": "degraded",
                 "database": "ok",
                 "storage": "ok",
                 "clicks_lost": number,
+                "journal": "missing",
                 "maintenance": False,
             }
         folder.unlink()
         folder.mkdir()
         assert client.request(GET)[9:12] == b"302"
         assert (len(client.new_journal_lines()), self._ready(client)["clicks_lost"]) == (1, 4)
+        assert self._ready(client)["status"] == "ok"
 
     def test_segment_that_cannot_be_synced_is_abandoned_and_clicks_continue(self, client: ProtocolClient) -> None:
         kept = client.worker_state.journal
@@ -168,13 +197,44 @@ class TestOfAService:
         assert client.request(GET)[9:12] == b"302"
         assert kept.lost == 1
 
-    def test_statistics_return_503_while_clicks_are_uncounted(
+    @pytest.mark.parametrize("path", ["/api/url/1", "/api/urls", "/api/stats"])
+    def test_reads_say_that_numbers_are_old_while_clicks_cannot_be_counted(
+        self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch, path: str
+    ) -> None:
+        monkeypatch.setattr(read_barrier, "_STALL_SECONDS", 0.01)  # no ingester runs
+        response = client.request(client.api_request("GET", path))
+        assert response[9:12] == b"200", response
+        assert re.search(rb"\r\nx-statistics-age: [1-9]\d*\r\n", response)
+
+    def test_new_click_limit_returns_503_while_clicks_cannot_be_counted(
         self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(read_barrier, "_TIMEOUT_SECONDS", 0.01)  # no ingester runs
-        response = client.request(client.api_request("GET", "/api/url/1"))
+        response = client.request(client.api_request("PUT", "/api/url/1/update", b'{"clicklimit": 5}'))
         assert response[9:12] == b"503"
         assert b"retry-after: 5\r\n" in response
+
+    def test_clicks_that_wait_long_degrade_the_readiness(self, client: ProtocolClient) -> None:
+        old = format_line(LINK, clock.now_ms() - 60_000, b"", b"1.2.3.4", b"", (b"", b"", b""))
+        client.worker_state.journal.close()
+        client.worker_state.journal.write(old)
+        status = self._ready(client)
+        assert (status["status"], status["counting"]) == ("degraded", "behind")
+        metrics = client.request(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        age = re.search(rb"\nwaypost_oldest_uncounted_seconds (\S+)", metrics)
+        assert age is not None
+        assert float(age[1]) >= 60
+
+    def test_segment_that_was_removed_is_written_again(self, client: ProtocolClient, settings: Settings) -> None:
+        kept = client.worker_state.journal
+        shutil.rmtree(settings.journal_dir)
+        assert client.request(GET)[9:12] == b"302"
+        with capture_logs() as logged:
+            kept.rotate()
+        assert [entry["event"] for entry in logged] == ["a segment of the click journal was removed"]
+        assert client.request(GET)[9:12] == b"302"
+        (segment,) = _segments(settings.journal_dir)
+        assert (segment.count(b"\n"), kept.lost) == (3, 0)
 
     def _ready(self, client: ProtocolClient) -> dict[str, object]:
         response = client.request(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -26,7 +26,7 @@ def test_statement_that_cannot_work_is_an_internal_error(database: Database, sta
     error = _error(database, statement)
     assert faults.classify(error) is Fault.OF_STATEMENT
     assert re.fullmatch(r"The database refused a statement: .+ \((42\w{3}|SQLITE_ERROR)\)\.", faults.sentence(error))
-    assert database.damages == 0
+    assert database.take_damages() == 0
 
 
 @ON_POSTGRESQL
@@ -47,14 +47,14 @@ def test_unsupported_statement_is_an_internal_error(database: Database, statemen
 @ON_POSTGRESQL
 @pytest.mark.parametrize("code", ["XX001", "XX002", "58P01"])
 def test_damage_on_postgres_is_counted_and_logged(database: Database, code: str) -> None:
-    before, reason = database.damages, f"invalid page in block 7, {code}"
+    reason = f"invalid page in block 7, {code}"
     error = _error(database, f"DO $$ BEGIN RAISE EXCEPTION '{reason}' USING ERRCODE = '{code}'; END $$")
     assert faults.classify(error) is Fault.DAMAGE
     with capture_logs() as logged:
         database.reap_stalled_connections()
     assert [(entry["event"], entry["log_level"]) for entry in logged] == [("the database is damaged", "error")]
     assert f"{reason} (" in faults.sentence(error)
-    assert database.damages == before + 1
+    assert database.take_damages() == 1
 
 
 @ON_SQLITE
@@ -67,7 +67,7 @@ def test_damage_on_sqlite_is_counted_and_logged(database: Database) -> None:
         database.reap_stalled_connections()
     assert [(entry["event"], entry["log_level"]) for entry in logged] == [("the database is damaged", "error")]
     assert "SQLITE_CORRUPT" in faults.sentence(error)
-    assert database.damages == 1
+    assert database.take_damages() == 1
 
 
 def test_file_that_is_no_database_is_damaged(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text as sql
+from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from tests.conftest import PASSWORD, Person, create_person
@@ -16,9 +18,9 @@ from tests.support.mcp_agent import agent_of
 from tests.support.visits import ACCEPT_HTML
 from waypost.app import build
 from waypost.db.database import Database
+from waypost.http.internal_errors import InternalErrors
+from waypost.observability.metrics import Meter
 from waypost.settings import Settings
-
-pytestmark = ON_SQLITE
 
 
 @pytest.fixture
@@ -41,6 +43,7 @@ def _metric(person: Person, name: str) -> float:
     return float(match[1])
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("method", "path", "headers"),
     [
@@ -69,12 +72,14 @@ def test_internal_error_is_counted_and_logged_with_its_request_id(
     assert _metric(damaged, "waypost_errors_total") == before + 1
 
 
+@ON_SQLITE
 def test_time_of_failed_visit_is_measured(damaged: Person) -> None:
     before = _metric(damaged, "waypost_visit_seconds_count")
     assert damaged.client.get("/spring", headers={"Host": "go.localhost"}).status_code == 500
     assert _metric(damaged, "waypost_visit_seconds_count") == before + 1
 
 
+@ON_SQLITE
 def test_failed_tool_is_counted_and_logged(damaged: Person) -> None:
     before = _metric(damaged, "waypost_errors_total")
     with capture_logs() as logged:
@@ -84,12 +89,16 @@ def test_failed_tool_is_counted_and_logged(damaged: Person) -> None:
     assert _metric(damaged, "waypost_errors_total") == before + 1
 
 
-def test_error_outside_of_the_applications_is_counted_and_logged(damaged: Person) -> None:
-    damaged.write(lambda tx: tx.execute(sql("ALTER TABLE segments RENAME TO lost_segments")))
+def test_error_outside_of_the_applications_is_counted_and_logged(tmp_path: Path) -> None:
+    async def fails(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise KeyError("secret")
+
+    meter = Meter(tmp_path)
     with capture_logs() as logged:
-        response = damaged.client.get("/metrics")
+        response = AsgiClient(InternalErrors(fails, meter), raises=False).get("/metrics")
     assert (response.status_code, response.headers["content-type"]) == (500, "text/plain; charset=utf-8")
     assert response.headers["x-request-id"] in response.text
-    assert [entry["request_id"] for entry in logged if "request failed" in entry["event"]] == [
-        response.headers["x-request-id"]
-    ]
+    assert "secret" not in response.text
+    failures = [(entry["request_id"], entry["error"]) for entry in logged if entry["event"] == "request failed"]
+    assert failures == [(response.headers["x-request-id"], "KeyError")]
+    assert meter.counts()["errors:"] == 1

@@ -1,6 +1,5 @@
 """The metrics are complete under parallel scrapes, and while the disk is full."""
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.server import Server, at_once, processes, serving
-from waypost.observability.metrics import Meter
+from waypost.observability.metrics import Meter, sum_of_processes
 
 _THREADS, _SCRAPES = 12, 25
 
@@ -79,5 +78,19 @@ def test_counts_are_saved_by_the_next_call_after_a_failed_one(tmp_path: Path) ->
         meter.save()
     (tmp_path / "away").rename(tmp_path / "metrics")
     meter.save()
-    (saved,) = (tmp_path / "metrics").iterdir()
-    assert json.loads(saved.read_text()) == {"errors:": 1}
+    assert sum_of_processes(tmp_path / "metrics") == {"errors:": 1}
+
+
+def test_interrupted_save_keeps_the_counts_of_the_last_one(tmp_path: Path) -> None:
+    meter = Meter(tmp_path)
+    for _ in range(3):
+        meter.count("errors")
+        meter.save()
+    complete = meter.path.read_bytes()
+    meter.count("errors")
+    meter.save()
+    written = meter.path.read_bytes()
+    torn = next(position for position, pair in enumerate(zip(complete, written, strict=True)) if len(set(pair)) == 2)
+    for end in range(torn + 1, torn + 30):
+        meter.path.write_bytes(written[:end] + complete[end:])
+        assert sum_of_processes(tmp_path)["errors:"] in (3, 4)

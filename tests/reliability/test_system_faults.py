@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from tests.support.load import until
 from tests.support.protocol import protocol_client
-from tests.support.server import Server, at_once, serving
+from tests.support.server import Server, at_once, processes, serving
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -59,12 +60,23 @@ def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) 
         assert answered == {"hot": 320, "cold": 1}
         response = server.call("POST", "/api/url/add", key=key, content=_NEW % "never")
         assert (response.status_code, response.json()["code"]) == (507, "storage_full")
-        lost = server.call("GET", "/readyz").json()["clicks_lost"]
+        for path in ("/api/account", "/api/urls", "/api/url/1"):
+            assert server.call("GET", path, key=key).status_code == 200, path
+        ready = server.call("GET", "/readyz").json()
+        assert (ready["status"], ready["disk"], ready["journal"]) == ("degraded", "full", "No space left on device")
+        lost = ready["clicks_lost"]
         assert lost > 0
+        exposed = server.call("GET", "/metrics")
+        assert f"waypost_clicks_lost_total {float(lost)}" in exposed.text
+        segments = {file.name for file in (disk / "journal").glob("*.log")}
+        assert len(segments) <= 2, segments
+        assert server.output().count("clicks are lost") == 1
+        assert "journal maintenance failed" not in server.output()
         (disk / "ballast").unlink()
         answered["hot"] += _visit(server, "hot", 30)
         assert sum(_clicks(server, key, alias) for alias in answered) == sum(answered.values()) - lost
         assert server.call("GET", "/readyz").json()["clicks_lost"] == lost
+        assert server.call("GET", "/readyz").json()["status"] == "ok"
         assert server.call("POST", "/api/url/add", key=key, content=_NEW % "never").status_code == 200
 
 
@@ -99,6 +111,33 @@ def test_database_locked_for_seconds_loses_nothing(tmp_path: Path) -> None:
         assert [response.status_code for response in added] == [200] * 4
         assert (_clicks(server, key, "hot"), _clicks(server, key, "cold")) == (answered, cold)
         assert "Traceback" not in server.output()
+
+
+def test_reads_are_answered_while_the_database_is_locked(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        key = server.owner_key
+        with closing(sqlite3.connect(tmp_path / "waypost.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            statuses = [server.call("GET", "/api/account", key=key).status_code for _ in range(3)]
+            until(lambda: server.call("GET", "/readyz").status_code == 503)
+            assert "waypost_database_up 0.0" in server.call("GET", "/metrics").text
+        assert statuses == [200] * 3
+        until(lambda: server.call("GET", "/readyz").status_code == 200)
+
+
+def test_links_are_read_while_the_counting_process_is_stopped(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        key = server.owner_key
+        assert server.call("POST", "/api/url/add", key=key, content=_NEW % "spring").status_code == 200
+        _, (ingester,) = processes(server)
+        ingester.suspend()
+        assert _visit(server, "spring", 3) == 3
+        for path in ("/api/url/1", "/api/urls", "/api/stats"):
+            response = server.call("GET", path, key=key)
+            assert (response.status_code, int(response.headers["x-statistics-age"]) > 0) == (200, True)
+        ingester.resume()
+        until(lambda: "x-statistics-age" not in server.call("GET", "/api/url/1", key=key).headers)
+        assert _clicks(server, key, "spring") == 3
 
 
 def test_write_waits_for_locked_database(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from waypost import __version__
 from waypost.api import idempotency, openapi
 from waypost.api.middleware import PREFIX, internal
+from waypost.api.response_recorder import STATISTICS_AGE
 from waypost.api.responses import Failure, problem_response, validation_problem
 from waypost.errors import Kind, Problem
 
@@ -29,7 +30,7 @@ def allow_cross_origin(api: ASGIApp) -> ASGIApp:
         allow_origins=["*"],
         allow_methods=["*"],
         allow_headers=["*", "Authorization", "Content-Type"],
-        expose_headers=[*openapi.RATE_HEADERS, idempotency.REPLAYED, "Retry-After", "X-Request-Id"],
+        expose_headers=[*openapi.RATE_HEADERS, idempotency.REPLAYED, "Retry-After", STATISTICS_AGE, "X-Request-Id"],
     )
 
 

@@ -1,13 +1,12 @@
 """Authentication of API requests by key, and the request that each one takes from the key's limit."""
 
-from collections.abc import Callable
-
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from waypost import clock
 from waypost.api.context import RequestContext, WorkerResources, key_required, read_only_key
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
+from waypost.api.response_recorder import ResponseRecorder
 from waypost.errors import Kind, Problem
 from waypost.http.client_ip import client_ip, network_of
 from waypost.languages import negotiate_language
@@ -27,18 +26,18 @@ class Authenticator:
         return self._limiter.is_recent(key)
 
     def authenticate(
-        self, scope: Scope, key: str, record: Callable[[int, Usage], None], *, may_read: bool = False
+        self, scope: Scope, key: str, recorder: ResponseRecorder, *, may_read: bool = False
     ) -> RequestContext:
-        """Take a request from the key's limit; return its context. `record` gets the account and the limit's state.
+        """Take a request from the key's limit; return its context. `recorder` gets the account and the limit's state.
 
         `may_read`: the request can be one that only reads, whichever method it has. Raises KEY_REQUIRED for an unknown
         key, and the problem of a key that may not make this request.
         """
-        authenticated = self._limiter.acquire(key)
+        authenticated = self._limiter.acquire(key, only_reads=scope["method"] in _READ_METHODS)
         if authenticated is None:
             raise self._bad_key(scope)
         caller, usage = authenticated
-        record(caller.account, usage)
+        recorder.record(caller.account, usage)
         if not usage.allowed:
             raise _over_limit(usage)
         if caller.suspended:
@@ -50,7 +49,7 @@ class Authenticator:
         def take_requests(size: int) -> None:
             if size > 0:
                 further = self._limiter.take(key, caller.account, size)
-                record(caller.account, further)
+                recorder.record(caller.account, further)
                 if not further.allowed:
                     raise _over_limit(further)
 
@@ -61,6 +60,7 @@ class Authenticator:
             can_change_login=can_change_login,
             can_write=can_write,
             take_requests=take_requests,
+            report_uncounted=recorder.report_uncounted,
             language=negotiate_language(Headers(scope=scope).get("accept-language", "")),
         )
 

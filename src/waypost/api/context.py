@@ -71,6 +71,9 @@ class RequestContext:
     take_requests: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
     """Take further requests from the limit of the API key. Raises RATE_LIMITED if fewer are left."""
 
+    report_uncounted: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
+    """Tell the client that numbers lack the clicks of so many seconds, because they cannot be counted now."""
+
     budget: RequestBudget = field(default_factory=RequestBudget, kw_only=True)
     """The budget of the request for slow work, which the items of a bulk request share."""
 
@@ -201,8 +204,13 @@ class RequestContext:
         return self.read(work)
 
     def wait_for_ingest(self) -> None:
-        """Wait until all earlier clicks are counted."""
-        read_barrier.wait(self.settings.journal_dir, self.database)
+        """Wait until all earlier clicks are counted; if that is impossible now, the response says so."""
+        if seconds := read_barrier.wait(self.settings.journal_dir, self.database):
+            self.report_uncounted(seconds)
+
+    def require_ingest(self) -> None:
+        """Wait until all earlier clicks are counted, for a change that depends on their number. Raises UNAVAILABLE."""
+        read_barrier.require(self.settings.journal_dir, self.database)
 
     def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
         """Click statistics of one item that belongs to the account."""

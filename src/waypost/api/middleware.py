@@ -81,7 +81,7 @@ class ApiMiddleware:
     async def _dispatch(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         _require_utf8(scope["query_string"])
         key = presented_key(Headers(scope=scope))
-        authenticate = partial(self._authenticator.authenticate, scope, key, request.record)
+        authenticate = partial(self._authenticator.authenticate, scope, key, request)
         path = scope["path"].removeprefix(PREFIX)
         match = self._endpoints.find(scope["method"], path)
         if match is None:

@@ -5,7 +5,7 @@ The window is that of `http/rate_limit.py`; the limit is a setting of accounts a
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, bindparam, case, literal_column, or_, update
 
@@ -14,13 +14,14 @@ from waypost.auth import api_keys as auth_api_keys
 from waypost.auth.api_keys import ACCOUNT_FACTOR, Caller, used_by_account
 from waypost.db.database import Database
 from waypost.db.schema import api_keys
-from waypost.errors import unavailable
+from waypost.errors import Problem, unavailable
 from waypost.http.rate_limit import WINDOW_MS
 
 _MAX_CACHED = 10_000
 _BLOCK_SECONDS = 0.5  # a revoked key or a suspended account ends within a second
 _SHARE_OF_USED = 50
 _SHARE_OF_LIMIT = 100
+_RETRY_SECONDS = 5.0  # after a failed write, until a request that only reads tries the next one
 _MAX_ATTEMPTS = 3  # other processes can use up or renew a window between a read and the write that follows
 
 
@@ -67,14 +68,38 @@ class ApiKeyLimiter:
         self._database = database
         self._blocks: dict[bytes, _Block] = {}  # by key digest
         self._lock = threading.Lock()
+        self._writable_at = 0.0  # of the monotonic clock
 
     def is_recent(self, key: str) -> bool:
         """Return whether the last request with this key was accepted."""
         return credentials.digest(key) in self._blocks
 
-    def acquire(self, key: str) -> tuple[Caller, Usage] | None:
-        """Take one request from the key's limit, if it allows that. Return None for an unknown key."""
+    def acquire(self, key: str, *, only_reads: bool = False) -> tuple[Caller, Usage] | None:
+        """Take one request from the key's limit, if it allows that. Return None for an unknown key.
+
+        While the disk is full or the database locked, a request that only reads is answered without being taken.
+        """
         digest = credentials.digest(key)
+        if only_reads and time.monotonic() < self._writable_at:
+            return self._read(digest)
+        try:
+            return self._take_one(digest)
+        except Problem:
+            if not only_reads:
+                raise
+            acquired = self._read(digest)  # raises the problem if the database does not answer either
+            self._writable_at = time.monotonic() + _RETRY_SECONDS  # a lock would delay each request
+            return acquired
+
+    def _read(self, digest: bytes) -> tuple[Caller, Usage] | None:
+        """Return a key and its usage without taking a request."""
+        caller = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
+        if caller is None:
+            return None
+        usage = Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=not _is_exhausted(caller))
+        return caller, replace(usage, remaining=max(0, caller.limit - caller.window_used))
+
+    def _take_one(self, digest: bytes) -> tuple[Caller, Usage] | None:
         block = self._blocks.get(digest)
         if block is not None and self._take(block):
             return block.caller, _usage(block.caller, block.left)

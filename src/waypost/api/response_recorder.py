@@ -4,6 +4,9 @@ from starlette.types import Message, Send
 
 from waypost.api.rate_limit import Usage
 
+STATISTICS_AGE = "X-Statistics-Age"
+"""Header of responses whose numbers lack the newest clicks: the age in seconds of the oldest one."""
+
 
 class ResponseRecorder:
     """Add the common headers to a response and record its status."""
@@ -12,6 +15,7 @@ class ResponseRecorder:
         self.id = request_id
         self.extra: list[tuple[bytes, bytes]] = []
         self.account: int | None = None
+        self._uncounted = 0
         self.status = 0
         self._send = send
 
@@ -19,10 +23,16 @@ class ResponseRecorder:
         """Add the headers of the rate limit; log the account."""
         self.extra, self.account = usage.headers(), account
 
+    def report_uncounted(self, seconds: int) -> None:
+        """Add the header that numbers lack the clicks of so many seconds."""
+        self._uncounted = seconds
+
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.status = int(message["status"])  # some libraries send an enumeration
             own = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
+            if self._uncounted:
+                own.append((STATISTICS_AGE.lower().encode(), b"%d" % self._uncounted))
             message["headers"] = [*message.get("headers", ()), *self.extra, *own]
         await self._send(message)

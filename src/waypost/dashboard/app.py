@@ -16,12 +16,13 @@ from starlette.routing import Route
 
 from waypost import credentials
 from waypost.api.context import WorkerResources
+from waypost.api.response_recorder import STATISTICS_AGE
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.ingest import read_barrier
 from waypost.dashboard import flash, forms, preferences, resume, trash
 from waypost.dashboard.assets import asset
-from waypost.dashboard.context import CONTENT_SECURITY_POLICY, PageContext, SnapshotTooOld
+from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageContext, SnapshotTooOld
 from waypost.dashboard.form_files import NO_FORM, SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
@@ -112,6 +113,8 @@ class Dashboard:
                 response = Response(status_code=400)
             finally:
                 self.resources.meter.time("dashboard", time.perf_counter() - start)
+            if seconds := request.scope.get(UNCOUNTED):
+                response.headers[STATISTICS_AGE] = str(seconds)
             response = _with_headers(response)
             return response if route.stream_handler is None else LingeringResponse(response, body)
 
@@ -181,7 +184,8 @@ class Dashboard:
         try:
             return database.read(partial(respond, is_ingested=False))
         except SnapshotTooOld:
-            read_barrier.wait(self.resources.settings.journal_dir, database)
+            if seconds := read_barrier.wait(self.resources.settings.journal_dir, database):
+                request.scope[UNCOUNTED] = seconds
             return database.read(partial(respond, is_ingested=True))
 
     def _cookie(self, request: Request) -> str:
@@ -207,6 +211,7 @@ class Dashboard:
             fields=form.fields,
             language=language,
             files=form.files,
+            report_uncounted=partial(request.scope.__setitem__, UNCOUNTED),
         )
 
     def _session(self, token: str, tx: Connection | None) -> SignedIn | None:

@@ -52,6 +52,10 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
+UNCOUNTED = "waypost.uncounted"
+"""Key in the scope of a request whose numbers lack the newest clicks: the age in seconds of the oldest one."""
+
+
 class SnapshotTooOld(Exception):
     """Clicks were counted after the snapshot of the page was taken, or are not counted yet."""
 
@@ -291,6 +295,11 @@ class PageContext(RequestContext):
             value = flash.sign(self.services.signer, Flash(tone, message, copy_text, *undo))
             self.set_cookie(response, flash.COOKIE, value, max_age=flash.SECONDS, path=HOME)
         return response
+
+    @property
+    def lacks_clicks(self) -> bool:
+        """True if the numbers of this page lack the newest clicks, because they cannot be counted now."""
+        return UNCOUNTED in self.request.scope
 
     @cached_property
     def flash(self) -> Flash | None:

@@ -24,6 +24,7 @@ from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_
 from waypost.db.sqlite_pool import IdleConnections
 from waypost.db.write_queue import WriteQueue
 from waypost.errors import Kind, Problem, unavailable
+from waypost.reasons import RepeatedReason
 
 if TYPE_CHECKING:
     from waypost.db.driver_statements import DriverSelect
@@ -58,10 +59,9 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self.adaptive_timeout = AdaptiveTimeout()
         self.breaker = CircuitBreaker()
-        self.damages = 0
-        """Statements that found damaged data, in this process."""
-        self._errors = _ErrorLog(lambda reason: _log.warning("the database is not available", reason=reason))
-        self._damage = _ErrorLog(lambda reason: _log.error("the database is damaged", reason=reason))
+        self._damages = 0
+        self._errors = RepeatedReason(_log_unavailable, _LOG_INTERVAL_SECONDS)
+        self._damage = RepeatedReason(_log_damage, _LOG_INTERVAL_SECONDS)
         self._write_queue = WriteQueue(self.path) if self.is_sqlite else None
         self._failover: FailoverPools | None = None
         self._sqlite_readers: IdleConnections | None = None
@@ -161,6 +161,11 @@ class Database:
         self._errors.flush()
         self._damage.flush()
 
+    def take_damages(self) -> int:
+        """Return how many statements found damaged data since the last call."""
+        taken, self._damages = self._damages, 0
+        return taken
+
     def close(self) -> None:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
         if self._sqlite_readers is not None:
@@ -228,7 +233,7 @@ class Database:
         if fault is Fault.OF_STATEMENT or faults.sqlstate(error) in _RETRYABLE:  # `write` retries these
             return None
         if fault is Fault.DAMAGE:
-            self.damages += 1
+            self._damages += 1
             self._damage.record(error_reason(error))
             return None
         self._errors.record(error_reason(error))
@@ -270,24 +275,12 @@ class CircuitBreaker:
             self._open_until = time.monotonic() + _BREAKER_SECONDS
 
 
-class _ErrorLog:
-    """Logs why statements failed; a repeated reason at most once in ten seconds."""
+def _log_unavailable(reason: str) -> None:
+    _log.warning("the database is not available", reason=reason)
 
-    def __init__(self, log: Callable[[str], None]) -> None:
-        self._log = log
-        self._pending = self._logged = ""
-        self._logged_until = 0.0
 
-    def record(self, reason: str) -> None:
-        """Keep the reason for the next `flush`."""
-        self._pending = reason
-
-    def flush(self) -> None:
-        """Log the last reason."""
-        pending, self._pending = self._pending, ""
-        if pending and (pending != self._logged or time.monotonic() > self._logged_until):
-            self._logged, self._logged_until = pending, time.monotonic() + _LOG_INTERVAL_SECONDS
-            self._log(pending)
+def _log_damage(reason: str) -> None:
+    _log.error("the database is damaged", reason=reason)
 
 
 def upsert(tx: Connection, table: Table) -> Any:

@@ -175,7 +175,7 @@ def update_file(context: Context, id: PathId, body: FileChange) -> MessageRespon
     """
     fields = body.sent()
     if body.maxdownloads is not None:
-        context.wait_for_ingest()  # earlier downloads count toward the new limit
+        context.require_ingest()  # earlier downloads count toward the new limit
     return context.change(
         lambda tx: ops.change(tx, context.account, id, **fields),
         lambda _: MessageResponse(message="File has been updated successfully."),

@@ -173,7 +173,7 @@ def _update(context: PageContext, id: int, form: Form) -> None:
         ops.change(tx, context.account, id, **fields)
 
     if form.text("maxdownloads"):
-        context.wait_for_ingest()  # earlier downloads count against a new limit
+        context.require_ingest()  # earlier downloads count against a new limit
     context.submit(form, FileChange, work, SHAPE)
 
 

@@ -100,7 +100,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     """
     fields: Any = body.sent()
     if body.clicklimit is not None:
-        context.wait_for_ingest()  # earlier clicks count toward the new limit
+        context.require_ingest()  # earlier clicks count toward the new limit
     return context.change_each(
         lambda tx, each: changes.change_each(tx, context.account, each, settings=context.settings),
         (id, fields),

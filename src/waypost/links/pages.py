@@ -174,7 +174,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
         return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
     if form.text("clicklimit"):
-        context.wait_for_ingest()  # earlier clicks count against a new limit
+        context.require_ingest()  # earlier clicks count against a new limit
     link = context.submit(form, LinkChange, work, SHAPE)
     _assign_errors(context, form)
     return link

@@ -1,11 +1,16 @@
 """Metrics for Prometheus. Each process counts in memory and saves its counts to a file once a second.
 
-A scrape adds up the files of all processes of this machine, so that any worker answers for all of them.
+A scrape adds up the files of all processes of this machine, so that any worker answers for all of them. The file of a
+process has its final size from the start, so that counts are saved on a full disk too. It has two slots, which are
+written in turns: a reader uses the newest complete one.
 """
 
+import errno
 import json
 import os
+import struct
 import threading
+import zlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +24,6 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from waypost import atomic_files
-
 CounterName = Literal[
     "redirects",
     "cache_misses",
@@ -32,9 +35,14 @@ CounterName = Literal[
     "link_checks",
     "shed",
     "errors",
+    "database_damaged",
 ]
 HistogramName = Literal["api", "dashboard", "visit"]
 
+_SUFFIX = ".counts"
+_SLOT_BYTES = 16_384
+_SLOT_HEADER = struct.Struct(">IIQ")
+"""Of a slot: checksum and length of its counts, and the number of the save."""
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 # Help text and label name ("" for none) of every counter.
 _COUNTERS: Mapping[CounterName, tuple[str, str]] = {
@@ -52,6 +60,7 @@ _COUNTERS: Mapping[CounterName, tuple[str, str]] = {
     "link_checks": ("Checks of the destinations of links, by result.", "result"),
     "shed": ("Requests rejected by load shedding.", ""),
     "errors": ("Requests that failed with an internal error.", ""),
+    "database_damaged": ("Statements that found damaged data in the database.", ""),
 }
 _HISTOGRAMS: Mapping[HistogramName, str] = {
     "api": "Seconds to answer an API request.",
@@ -72,12 +81,15 @@ class Meter:
     """Counts of one process. `part` distinguishes several meters of a process."""
 
     def __init__(self, folder: Path, part: str = "") -> None:
-        self._path = folder / f"{os.getpid()}{part}.json"
+        self.path = folder / f"{os.getpid()}{part}{_SUFFIX}"
         self._counts: Counter[str] = Counter()
+        self._saves = 0
         self._is_changed = False
         self._lock = threading.Lock()
         self._saving = threading.Lock()  # a second one, so that counting never waits for the disk
         folder.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # a full disk; `save` tries again
+            _write_slot(self.path, self._saves, b"{}")
 
     def count(self, name: CounterName, label: str = "", by: int = 1) -> None:
         """Add to a counter."""
@@ -100,24 +112,31 @@ class Meter:
                     return
                 self._is_changed = False
                 content = json.dumps(self._counts).encode()
+            self._saves += 1
             try:
-                with atomic_files.replacing(self._path) as file:
-                    file.write(content)
+                _write_slot(self.path, self._saves, content)
             except OSError:
                 self._is_changed = True
                 raise
 
+    def counts(self) -> Counter[str]:
+        """Return the counts, which may not be saved yet."""
+        with self._lock:
+            return self._counts.copy()
+
 
 def clear(folder: Path) -> None:
-    """Delete the counts of processes of an earlier start."""
-    for pattern in ("*.json", f"*{atomic_files.SUFFIX}"):
-        for path in folder.glob(pattern) if folder.is_dir() else ():
-            path.unlink(missing_ok=True)
+    """Delete the counts of processes of an earlier start, also of older versions."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        path.unlink(missing_ok=True)
 
 
-def exposition(folder: Path, gauges: Mapping[str, Gauge]) -> bytes:
-    """Return the counts of all processes, and `gauges` by name, in the text format of Prometheus."""
-    return generate_latest(_MetricsCollector(_sum_of_processes(folder), gauges))
+def exposition(folder: Path, gauges: Mapping[str, Gauge], own: Meter | None = None) -> bytes:
+    """Return the counts of all processes, and `gauges` by name, in the text format of Prometheus.
+
+    The counts of `own` need not be saved.
+    """
+    return generate_latest(_MetricsCollector(sum_of_processes(folder, own), gauges))
 
 
 class _MetricsCollector(Collector):
@@ -154,9 +173,39 @@ class _MetricsCollector(Collector):
         return HistogramMetricFamily(f"waypost_{name}_seconds", help_text, buckets=buckets, sum_value=seconds)
 
 
-def _sum_of_processes(folder: Path) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for path in folder.glob("*.json"):
-        with suppress(OSError, ValueError):  # the metrics of one process are missing for a moment
-            counts.update(json.loads(path.read_text()))
+def sum_of_processes(folder: Path, own: Meter | None = None) -> Counter[str]:
+    """Return the counts of all processes of this machine by `name:label`. Those of `own` need not be saved."""
+    counts = own.counts() if own else Counter[str]()
+    for path in folder.glob(f"*{_SUFFIX}"):
+        if own is None or path != own.path:
+            with suppress(OSError):  # the process has just ended
+                counts.update(_read_slots(path.read_bytes()))
     return counts
+
+
+def _write_slot(path: Path, number: int, content: bytes) -> None:
+    """Write a slot of a file, which gets its final size with the first one. Raises OSError."""
+    header = _SLOT_HEADER.pack(zlib.crc32(content), len(content), number)
+    slot = (header + content).ljust(_SLOT_BYTES, b"\0")
+    assert len(slot) == _SLOT_BYTES, "too many labels"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(fd).st_size < 2 * _SLOT_BYTES and os.pwrite(fd, bytes(2 * _SLOT_BYTES), 0) < 2 * _SLOT_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.pwrite(fd, slot, number % 2 * _SLOT_BYTES)
+    finally:
+        os.close(fd)
+
+
+def _read_slots(data: bytes) -> Mapping[str, int]:
+    """Return the counts in the newest complete slot of a file; none if it has none yet."""
+    newest, counts = -1, b"{}"
+    for start in (0, _SLOT_BYTES):
+        slot = data[start : start + _SLOT_BYTES]
+        if len(slot) == _SLOT_BYTES:
+            checksum, length, number = _SLOT_HEADER.unpack_from(slot)
+            content = slot[_SLOT_HEADER.size : _SLOT_HEADER.size + length]
+            if number > newest and length and zlib.crc32(content) == checksum:
+                newest, counts = number, content
+    saved: dict[str, int] = json.loads(counts)
+    return saved

@@ -60,15 +60,19 @@ class Visit(NamedTuple):
 
 
 class LineParser:
-    """Turns journal lines into visits. Malformed lines, from a crash or a full disk, are counted in `malformed`."""
+    """Turns journal lines into visits. Malformed lines, from a crash or a full disk, are counted in `malformed`.
+
+    `first_malformed` is the offset of the first one in the lines of the last call.
+    """
 
     def __init__(self, country: Callable[[str], str]) -> None:
         """`country` returns the country name of an IP address."""
         self._country = country
-        self.malformed = 0
+        self.malformed = self.first_malformed = 0
 
     def visits(self, lines: bytes, visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Iterator[Visit]:
         """Yield every visit in whole lines. `visitor_hash_of_day` takes a day since 1970, see `visitor_hash`."""
+        self.first_malformed = len(lines)
         for line in lines.split(b"\n"):
             if not line:
                 continue
@@ -77,6 +81,8 @@ class LineParser:
                 yield self._visit(fields, visitor_hash_of_day)
             except (ValueError, IndexError):
                 self.malformed += 1
+                if self.first_malformed == len(lines):
+                    self.first_malformed = (b"\n" + lines).find(b"\n" + line + b"\n")
 
     def _visit(self, fields: list[bytes], visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Visit:
         if len(fields) != _FIELDS:

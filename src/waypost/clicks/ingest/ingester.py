@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from threading import Event
 
@@ -22,7 +22,7 @@ from sqlalchemy import Connection, delete, select
 from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, read_positions, retention
+from waypost.clicks.ingest import partitions, progress, read_positions, retention
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -68,7 +68,7 @@ class Ingester:
         self._folder = settings.journal_dir
         self._database = database
         self._events_days = settings.events_days
-        self._fault_point = fault_point
+        self._test_fault = fault_point
         self._parser = LineParser(Countries(settings).country)
         self._meter = Meter(settings.metrics_dir)
         self._positions: dict[str, int] | None = None
@@ -87,6 +87,7 @@ class Ingester:
             while not stop.is_set():
                 is_behind = False
                 try:
+                    progress.record(self._folder)
                     if not is_recorded:
                         self._record_events_start()
                         is_recorded = True
@@ -100,6 +101,7 @@ class Ingester:
                         reason = error_reason(problem) or str(problem)
                         _log.warning("ingester waits for the database or the disk", reason=reason)
                     is_waiting = True
+                    progress.record_failure(self._folder)
                     self._positions = None  # the failed transaction may have been committed
                     is_behind = False
                 if not is_behind:  # few large batches cost less than many small ones
@@ -108,6 +110,11 @@ class Ingester:
                 self.step()
             finally:
                 self._meter.save()
+
+    def _fault_point(self, name: str) -> None:
+        """Record the progress between two steps."""
+        progress.record(self._folder)
+        self._test_fault(name)
 
     def _ping(self) -> None:
         """Ping PostgreSQL once a second, so that an idle ingester notices a failover and never writes to a demoted
@@ -119,6 +126,7 @@ class Ingester:
     def _save_metrics(self) -> None:
         if time.monotonic() - self._saved_at >= _SAVE_SECONDS:
             self._saved_at = time.monotonic()
+            self._meter.count("database_damaged", by=self._database.take_damages())
             self._meter.save()
 
     def _record_events_start(self) -> None:
@@ -146,7 +154,6 @@ class Ingester:
             self._fault_point("committed")
             self._meter.count("clicks_ingested", by=visits)
             self._meter.count("journal_torn", by=self._parser.malformed)
-            self._parser.malformed = 0
             positions.update({chunk.segment: chunk.end for chunk in chunks})
         self._delete_counted_segments(positions)
         return max(sum(len(chunk.lines) for chunk in chunks) / _BATCH_BYTES, visits / _BATCH_LINES)
@@ -169,11 +176,19 @@ class Ingester:
             positions.pop(name, None)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
-        parsed = chain.from_iterable(self._parser.visits(chunk.lines, self._visitor_hash) for chunk in chunks)
-        visits = list(parsed)
+        visits: list[Visit] = []
+        self._parser.malformed = 0
+        damaged: list[tuple[str, int, int]] = []
+        for chunk in chunks:
+            before = self._parser.malformed
+            visits += self._parser.visits(chunk.lines, self._visitor_hash)
+            if lines := self._parser.malformed - before:
+                damaged.append((chunk.segment, chunk.start + self._parser.first_malformed, lines))
         self._fault_point("classified")
         self._ensure_partitions({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._write_batch(tx, visits, chunks), durability="process")
+        for segment, offset, lines in damaged:
+            _log.warning("damaged lines in the click journal", segment=segment, offset=offset, lines=lines)
         return len(visits)
 
     def _ensure_partitions(self, days: set[int]) -> None:

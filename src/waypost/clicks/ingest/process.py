@@ -12,7 +12,10 @@ from multiprocessing.process import BaseProcess
 from socket import socket
 from typing import Any, Self
 
+import structlog
+
 from waypost import process_signals
+from waypost.clicks.ingest import progress
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
@@ -26,6 +29,8 @@ _SPAWN: ProcessFactory = multiprocessing.get_context("spawn").Process
 # A fork reuses the loaded modules. Outside Linux, system libraries do not survive a fork.
 _FORK: ProcessFactory = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _SPAWN
 _RESTART_DELAY_SECONDS = 1.0
+_STUCK_SECONDS = 60.0  # a step takes less than a second, the first one of a large installation some seconds
+_log = structlog.get_logger("ingest")
 
 
 class IngesterProcess:
@@ -36,6 +41,9 @@ class IngesterProcess:
         self._listeners = listeners
         self._process_args = (settings, background, os.getpid())
         self._dead_since: float | None = None
+        self._journal = settings.journal_dir
+        self._stuck_seconds = _STUCK_SECONDS
+        self._started = 0.0
         self._factory = _FORK
 
     def __enter__(self) -> Self:
@@ -43,8 +51,9 @@ class IngesterProcess:
         return self
 
     def ensure_running(self) -> None:
-        """Restart a dead process after one second. Call this periodically."""
+        """Restart a dead process after one second, and end one that is stuck. Call this periodically."""
         if self._process.is_alive():
+            self._end_if_stuck()
             return
         now = time.monotonic()
         if self._dead_since is None:
@@ -53,6 +62,18 @@ class IngesterProcess:
             self._dead_since = None
             with suppress(OSError):  # out of memory: the next call tries again
                 self._process = self._start()
+
+    def _end_if_stuck(self) -> None:
+        """End a process that makes no progress: it is stopped, or waits for a server that does not answer.
+
+        Each time it gets twice as long, in case a step needs that.
+        """
+        is_old = time.monotonic() - self._started > self._stuck_seconds
+        if is_old and progress.is_stuck(self._journal, self._stuck_seconds):
+            _log.error("ingester makes no progress, starting another", seconds=self._stuck_seconds)
+            self._stuck_seconds *= 2
+            self._process.kill()
+            self._started = time.monotonic()
 
     def replace(self) -> None:
         """End the process after its current batch. `ensure_running` starts another one, with the installed code.
@@ -71,6 +92,7 @@ class IngesterProcess:
         process = self._factory(target=target, args=self._process_args, name="waypost ingester", daemon=True)
         with process_signals.blocked():
             process.start()
+        self._started = time.monotonic()
         return process
 
     def _close_listeners_and_run(self, *process_args: Any) -> None:

@@ -34,6 +34,15 @@ def segment_sizes(folder: Path) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
+def time_at(path: Path, position: int) -> int | None:
+    """Return the time in milliseconds of the line at a position; None if there is no whole line with a time."""
+    with suppress(OSError, ValueError), path.open("rb") as file:  # deleted since it was listed, or a damaged line
+        file.seek(position)
+        line = file.readline()
+        return int(line.partition(b"\t")[0]) if line.endswith(b"\n") else None
+    return None
+
+
 def read_chunks(folder: Path, positions: Mapping[str, int], *, max_bytes: int, max_lines: int) -> list[Chunk]:
     """Return uncounted whole lines of all segments, oldest segments first, up to about the limits in total."""
     chunks = []

@@ -4,6 +4,7 @@ Each worker appends to its own segment and holds a file lock on it. A released l
 nothing writes to the segment again. Closed segments are deleted once they are counted.
 """
 
+import errno
 import fcntl
 import os
 import time
@@ -18,6 +19,7 @@ _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"
 _MAX_AGE_SECONDS = 3.0  # a counted address is deleted from the disk within ten seconds (decision 47)
 _MAX_BYTES = 64 * 1024 * 1024
+_LOG_SECONDS = 60.0  # between two log entries about lost clicks
 
 
 class Journal:
@@ -27,10 +29,15 @@ class Journal:
         self._folder = folder
         self._sync_always = sync_always
         self._fd = -1
+        self._name = ""
         self._size = 0
         self._opened_at = 0.0
         self._is_unsynced = False
         self.lost = 0
+        self.fault = ""
+        """The reason why the last click could not be written; "" if it was."""
+        self._reported_lost = 0
+        self._reported_until = 0.0
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, lines: bytes) -> bool:
@@ -40,16 +47,19 @@ class Journal:
             if self._fd < 0:
                 self._open()
             written = os.write(self._fd, lines)
-        except OSError:
-            pass
+        except OSError as error:
+            self.fault = error.strerror or str(error)
         if written == len(lines):
             self._size += written
+            self.fault = ""
         else:
             # Keep whole lines: the ingester may already have read them.
             kept = lines.rfind(b"\n", 0, written) + 1
             self._size += kept
             self._truncate()
-            self._count_lost(lines.count(b"\n", kept))
+            self.fault = self.fault or os.strerror(errno.ENOSPC)  # a part was written
+            self.lost += lines.count(b"\n", kept)
+            self._report_lost()
         self._is_unsynced = True
         if self._sync_always:
             self.sync()
@@ -65,8 +75,14 @@ class Journal:
                 _log.error("cannot flush the click journal to disk", reason=error.strerror)
 
     def rotate(self) -> None:
-        """Close the segment if it is old or large. The next write opens a new one."""
-        if self._fd >= 0 and (time.monotonic() - self._opened_at > _MAX_AGE_SECONDS or self._size > _MAX_BYTES):
+        """Close the segment if it is old or large; the next write opens a new one. Call it once a second.
+
+        An empty segment stays open: on a full disk, no other one could be written either.
+        """
+        self._report_lost()
+        self._keep_segment()
+        is_old = self._size > 0 and time.monotonic() - self._opened_at > _MAX_AGE_SECONDS
+        if self._fd >= 0 and (is_old or self._size > _MAX_BYTES):
             self.close()
 
     def close(self) -> None:
@@ -84,20 +100,57 @@ class Journal:
             except OSError:
                 self.close()
 
-    def _count_lost(self, clicks: int) -> None:
-        if self.lost // 1000 != (self.lost + clicks) // 1000 or not self.lost:
-            _log.error("clicks are lost: cannot write the click journal", lost=self.lost + clicks)
-        self.lost += clicks
+    def _keep_segment(self) -> None:
+        """Write the segment again if it was removed, under its name: the lines that are counted are counted once.
 
-    def _open(self) -> None:
-        name = f"{time.time_ns():020d}-{uuid.uuid4().hex}"
+        If another file system was mounted over it, leave it: it comes back with its lines.
+        """
+        if self._fd < 0:
+            return
+        path, held = self._folder / self._name, os.fstat(self._fd)
+        try:
+            is_present = os.path.samestat(path.stat(), held)
+        except OSError:
+            is_present = False
+        if is_present:
+            return
+        _log.error("a segment of the click journal was removed", bytes=held.st_size, segment=self._name)
+        lines = b"" if held.st_nlink else os.pread(self._fd, held.st_size, 0)
+        os.close(self._fd)
+        self._fd = -1
+        if not lines:
+            return
+        try:
+            self._open(self._name)
+        except OSError as error:
+            self.fault = error.strerror or str(error)
+            self.lost += lines.count(b"\n")
+        else:
+            self.write(lines)
+
+    def _report_lost(self) -> None:
+        """Log how many clicks were lost since the last entry: at once, and then once a minute while it lasts."""
+        new = self.lost - self._reported_lost
+        if new and time.monotonic() >= self._reported_until:
+            self._reported_lost, self._reported_until = self.lost, time.monotonic() + _LOG_SECONDS
+            _log.error(
+                "clicks are lost: cannot write the click journal",
+                lost=self.lost,
+                new=new,
+                reason=self.fault or "unknown",
+            )
+
+    def _open(self, name: str = "") -> None:
+        name = name or f"{time.time_ns():020d}-{uuid.uuid4().hex}{SEGMENT_SUFFIX}"
         new = self._folder / f"{name}.new"
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Rename after locking, so that the ingester never sees a segment whose writer holds no lock yet.
-            new.rename(self._folder / f"{name}{SEGMENT_SUFFIX}")
+            new.rename(self._folder / name)
         except OSError:
             os.close(fd)
+            new.unlink(missing_ok=True)
             raise
-        self._fd, self._size, self._opened_at = fd, 0, time.monotonic()
+        self._fd, self._name, self._size, self._opened_at = fd, name, 0, time.monotonic()
