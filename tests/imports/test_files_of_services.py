@@ -1,7 +1,12 @@
 """Imports of files: a dump of YOURLS, the SQLite files of Kutt and Chhoto URL, and the export of LinkStack."""
 
+import bz2
+import gzip
 import io
+import json
+import lzma
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -54,7 +59,7 @@ def test_dump_brings_links_with_visits(ana: Person, settings: Settings, tmp_path
 
 
 def test_values_of_a_dump_are_read_in_any_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = list(sql_dump.rows(io.BytesIO(DUMP.encode())))
+    whole = list(sql_dump.rows(io.BytesIO(DUMP.encode()), Counter()))
     assert [(table, values[0]) for table, _, values in whole] == [
         *(("my_log", number) for number in ("1", "2")),
         ("my_options", "1"),
@@ -62,7 +67,50 @@ def test_values_of_a_dump_are_read_in_any_chunk(monkeypatch: pytest.MonkeyPatch)
     ]
     for size in (1, 7, 100):
         monkeypatch.setattr(sql_dump, "_CHUNK", size)
-        assert list(sql_dump.rows(io.BytesIO(DUMP.encode()))) == whole
+        assert list(sql_dump.rows(io.BytesIO(DUMP.encode()), Counter())) == whole
+
+
+STATEMENTS = r"""REPLACE INTO `yourls_url` VALUES
+('a',0x68747470733A2F2F6578616D706C652E636F6D2F,_binary 'T','2012-03-04','',42),
+('b',x'68747470733A2F2F6578616D706C652E636F6D2F62',_utf8mb4'It\'s',NULL,'',0);
+  insert low_priority ignore into yourls.`yourls_url` (keyword, url) values ('c','https://example.com/c');
+INSERT INTO yourls_url SET keyword='d', url='https://example.com/d';
+"""
+
+
+def test_rows_of_every_statement_of_a_dump_are_planned_or_named(
+    ana: Person, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _plan(ana, settings, _write(tmp_path, STATEMENTS))
+    assert {row.alias: row.url for row in rows} == {
+        "a": "https://example.com/",
+        "b": "https://example.com/b",
+        "c": "https://example.com/c",
+    }
+    current = ana.database.read(lambda tx: plans.current(tx, ana.account))
+    assert current.ignored == ["INSERT INTO yourls_url (1)"]
+    whole = list(sql_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter()))
+    for size in (1, 7, 100):
+        monkeypatch.setattr(sql_dump, "_CHUNK", size)
+        assert list(sql_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter())) == whole
+
+
+@pytest.mark.parametrize(("module", "kind"), [(gzip, "gzip"), (bz2, "bzip2"), (lzma, "xz")])
+def test_compressed_file_is_refused_with_the_repair(
+    ana: Person, settings: Settings, tmp_path: Path, module: Any, kind: str
+) -> None:
+    with pytest.raises(Problem, match=f"compressed with {kind}. Unpack it first"):
+        _plan(ana, settings, _write(tmp_path, module.compress(DUMP.encode())))
+
+
+def test_every_account_of_a_linkstack_file_is_planned(ana: Person, settings: Settings, tmp_path: Path) -> None:
+    accounts = [{"littlelink_name": "one", "id": 1, "links": [None]}, None, {"littlelink_name": "two", "id": 2}]
+    rows = _plan(ana, settings, _write(tmp_path, json.dumps(accounts)))
+    assert [(row.line, row.alias, row.fate) for row in rows if row.alias] == [
+        (1, "one", "create"),
+        (3, "two", "create"),
+    ]
+    assert [row.reason for row in rows if row.fate == "impossible"] == ["littlelink_name is missing"]
 
 
 @pytest.mark.parametrize(

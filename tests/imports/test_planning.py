@@ -6,12 +6,13 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.conftest import Person
-from tests.support.imports import EXPORTS, SHOP, plan, planned_rows
+from tests.support.imports import EXPORTS, SHOP, plan, planned_rows, run
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.imports import plan_report, plans
 from waypost.imports.planner import Options
+from waypost.imports.plans import BATCH, Conflicts
 from waypost.imports.sources.csv_columns import FIELDS
 from waypost.moderation import blocklist
 from waypost.settings import Settings
@@ -55,6 +56,57 @@ def test_alias_twice_in_file_is_conflict_with_line(ana: Person, settings: Settin
     first, second = planned_rows(ana, settings, file)
     assert (first.fate, second.fate, second.reason) == ("create", "conflict", "The alias is taken by line 2.")
     assert plan(ana, settings, file, Options("suffix")) == [("create", "twice"), ("create", "twice-2")]
+
+
+TWICE = "url,alias\nhttps://a.example.com/1,dupx\nhttps://b.example.com/2,dupx\nhttps://a.example.com/1,dupx"
+"""Two links with one alias, and one of them again."""
+
+
+def test_row_is_the_same_link_only_with_its_destination(ana: Person, settings: Settings) -> None:
+    rows = planned_rows(ana, settings, TWICE)
+    assert [(row.fate, row.reason) for row in rows] == [
+        ("create", ""),
+        ("conflict", "The alias is taken by line 2."),
+        ("there", "Line 2 has the same link."),
+    ]
+    suffixed = [("create", "dupx"), ("create", "dupx-2"), ("there", "dupx")]
+    assert plan(ana, settings, TWICE, Options("suffix")) == suffixed
+
+
+def test_one_id_with_other_links_drops_no_row(ana: Person, settings: Settings) -> None:
+    file = f"id,alias,url\n7,one,{SHOP}\n7,two,{SHOP}\n7,one,{SHOP}/2\n7,two,{SHOP}"
+    rows = planned_rows(ana, settings, file)
+    assert [(row.fate, row.alias) for row in rows] == [
+        ("create", "one"),
+        ("create", "two"),
+        ("conflict", "one"),
+        ("there", "two"),
+    ]
+
+
+@pytest.mark.parametrize("conflicts", ["skip", "suffix", "replace"])
+def test_rows_with_one_alias_are_there_after_their_import(
+    ana: Person, settings: Settings, conflicts: Conflicts
+) -> None:
+    run(ana, settings, TWICE, Options("suffix"))
+    assert [fate for fate, _ in plan(ana, settings, TWICE, Options(conflicts))] == ["there"] * 3
+    header, *rows = TWICE.splitlines()
+    turned = "\n".join([header, *reversed(rows)])
+    assert [fate for fate, _ in plan(ana, settings, turned, Options(conflicts))] == ["there"] * 3
+
+
+def test_second_row_with_the_alias_of_a_replaced_link_is_a_conflict(ana: Person, settings: Settings) -> None:
+    ana.add("url", url=SHOP, custom="mine")
+    file = f"alias,url\nmine,{SHOP}/1\nmine,{SHOP}/2"
+    assert plan(ana, settings, file, Options("replace")) == [("changed", "mine"), ("conflict", "mine")]
+
+
+def test_rows_of_one_alias_in_different_batches_are_compared(ana: Person, settings: Settings) -> None:
+    between = "\n".join(f"https://example.com/{n},between-{n}" for n in range(BATCH))
+    first, second, third = TWICE.splitlines()[1:]
+    rows = planned_rows(ana, settings, f"url,alias\n{first}\n{between}\n{second}\n{third}")
+    assert [row.fate for row in (rows[0], *rows[-2:])] == ["create", "conflict", "there"]
+    assert rows[-1].reason == "Line 2 has the same link."
 
 
 def test_own_link_with_same_destination_is_there_already(ana: Person, settings: Settings) -> None:
@@ -144,6 +196,14 @@ UNREADABLE = {
         "a quote is opened and never closed",
     ),
     "empty": (b"", "The file is empty"),
+    "blank lines only": (b"\n \r\n\n", "The file is empty"),
+    "huge cell": (b"alias,url\none," + b"x" * (1 << 18), "a cell has more than 131,072 characters"),
+    "huge name": (b"alias,url," + b"x" * (1 << 18), "a cell has more than 131,072 characters"),
+    "open quote of a name": (b'alias,"url\none,https://example.com', "Line 1: a quote is opened and never closed"),
+    "no UTF-8 with CR": (
+        b"alias,url\rgr\xfc\xdf,https://example.com\r",
+        "In Excel, save the file with File, Save as, CSV UTF-8.",
+    ),
     "no header": (b"one,https://example.com", "No column is the destination"),
 }
 
@@ -171,6 +231,15 @@ def test_encodings_and_separators_of_spreadsheets_are_read(
         + "\r\n"
     )
     assert plan(ana, settings, text.encode(encoding)) == [("create", "one")]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "sep=,\n", "\n \n\r\n"])
+def test_every_line_end_and_blank_lines_before_the_header_are_read(
+    ana: Person, settings: Settings, start: str, end: str
+) -> None:
+    text = end.join(("url,alias,title", f'{SHOP},one,"a{end}b"', f"{SHOP}/2,two,", ""))
+    assert plan(ana, settings, start + text) == [("create", "one"), ("create", "two")]
 
 
 def test_formula_cell_is_text_and_escaped_in_report(ana: Person, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from waypost.db import crud
 from waypost.imports import known_names
 from waypost.imports.archives.kinds import FOUNDATIONS, KINDS
-from waypost.imports.known_names import Known
+from waypost.imports.known_names import Known, PlannedRow
 from waypost.imports.plans import Conflicts, Fate
 from waypost.imports.record import Record, is_renamed
 from waypost.urls import alias_rules
@@ -44,6 +44,16 @@ class Candidate:
         return self.host, self.alias
 
     @property
+    def exact_id(self) -> str:
+        """The name of a row in its source that has the name of another link: with its own address and destination."""
+        parts = (self.source_id, self.record.host.lower(), self.record.alias, self.url)
+        return "sha256:" + hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def is_like(self, row: PlannedRow) -> bool:
+        """Return whether an earlier row of the same name is this link: it has its alias and its destination."""
+        return self.record.kind != "link" or (row.url, row.address) == (self.url, self.record.address())
+
+    @property
     def sharing(self) -> list[str]:
         """The source ids of the rows that share their clicks."""
         return [_storable(text) for text in self.record.sharing]
@@ -70,8 +80,14 @@ def _found_by_source(candidate: Candidate, known: Known) -> tuple[Fate, str, int
     """Return the fate of a row whose item was imported before, or is like one of the account."""
     if candidate.existing is not None:
         return "there", "You have one like it.", candidate.existing
-    if (line := known.source_lines.get(candidate.source_id)) is not None:
-        return "there", f"Line {line} has the same link.", None
+    row = known.rows.get(candidate.source_id)
+    if row is not None and not candidate.is_like(row):
+        candidate.source_id = candidate.exact_id
+        row = known.rows.get(candidate.source_id)
+    elif row is None and candidate.exact_id in known.origins:
+        candidate.source_id = candidate.exact_id
+    if row is not None:
+        return "there", f"Line {row.line} has the same link.", None
     origin, digest = known.origins.get(candidate.source_id), candidate.record.digest()
     if origin is None or is_renamed(origin.digest, digest):
         return None

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, select
 
 from waypost.db.schema import aliases, import_origins, import_rows, links
+from waypost.imports.record import address_of
 
 Name = tuple[str, str]
+TAKES_ALIAS = ("create", "there", "changed")
+"""The fates of rows whose alias no other row of the plan can have."""
 _row = import_rows.c
 
 
@@ -17,24 +20,36 @@ class _Candidate(Protocol):
     alias: str
     source_id: str
     problem: str
+    url: str
     record: Any
 
     @property
     def name(self) -> Name: ...
 
     @property
+    def exact_id(self) -> str: ...
+
+    @property
     def sharing(self) -> Sequence[str]: ...
+
+
+class PlannedRow(NamedTuple):
+    """An earlier row of the plan: its line, destination and `Record.address`."""
+
+    line: int
+    url: str
+    address: str
 
 
 @dataclass(frozen=True)
 class Known:
-    """By name, the holders of aliases and the lines of the plan; by source id, links and lines."""
+    """By name, the holders of aliases and the lines of the plan; by source id, links and rows of the plan."""
 
     account: int
     holders: dict[Name, Any]
     origins: dict[str, Any]
     alias_lines: dict[Name, int]
-    source_lines: dict[str, int]
+    rows: dict[str, PlannedRow]
 
     def is_taken(self, name: Name) -> bool:
         """Return whether the account cannot create a link with this name."""
@@ -45,9 +60,10 @@ class Known:
     def add(self, candidate: _Candidate, *, takes_alias: bool) -> None:
         """Note a row of the plan for those after it."""
         if not candidate.problem:
-            self.source_lines.setdefault(candidate.source_id, candidate.record.line)
+            row = PlannedRow(candidate.record.line, candidate.url, candidate.record.address())
+            self.rows.setdefault(candidate.source_id, row)
         if takes_alias:
-            self.alias_lines[candidate.name] = candidate.record.line
+            self.alias_lines.setdefault(candidate.name, candidate.record.line)
 
 
 def read(tx: Connection, account: int, plan: int, source: str, candidates: Sequence[_Candidate]) -> Known:
@@ -61,19 +77,19 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
     for host, names in by_host.items():
         holders |= _holders(tx, host, names)
         lines |= _lines(tx, plan, host, names)
-    ids = {candidate.source_id for candidate in valid}
+    ids = {name for candidate in valid for name in (candidate.source_id, candidate.exact_id)}
     shared = {source_id for candidate in valid for source_id in candidate.sharing}
     c = import_origins.c
     is_origin = (c.account == account, c.source == source, c.source_id.in_(ids | shared))
     origin = select(c.source_id, c.link, c.digest).where(*is_origin)
     is_known = (_row.plan == plan, _row.source_id.in_(ids), _row.fate != "impossible")
-    seen = select(_row.source_id, _row.line).where(*is_known)
+    seen = select(_row.source_id, _row.line, _row.url, _row.digest).where(*is_known).order_by(_row.id.desc())
     return Known(
         account,
         holders,
         {row.source_id: row for row in tx.execute(origin)},
         lines,
-        {row.source_id: row.line for row in tx.execute(seen)},
+        {row.source_id: PlannedRow(row.line, row.url, address_of(row.digest)) for row in tx.execute(seen)},
     )
 
 
@@ -93,6 +109,7 @@ def _holders(tx: Connection, host: str, names: Iterable[str]) -> dict[Name, Any]
 
 def _lines(tx: Connection, plan: int, host: str, names: Iterable[str]) -> dict[Name, int]:
     query = select(_row.alias, _row.line).where(
-        _row.plan == plan, _row.host == host, _row.alias.in_(names), _row.fate == "create"
+        _row.plan == plan, _row.host == host, _row.alias.in_(names), _row.fate.in_(TAKES_ALIAS)
     )
+    query = query.order_by(_row.id.desc())  # the first row has the alias
     return {(host, row.alias): row.line for row in tx.execute(query)}

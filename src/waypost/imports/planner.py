@@ -232,7 +232,7 @@ class _Planner:
         fate, reason, item = find_fate(tx, candidate, known, plan=self._plan, conflicts=self._conflicts)
         if not known.origins.keys().isdisjoint(candidate.sharing):
             record.history = ()  # a link that was imported before has these clicks
-        known.add(candidate, takes_alias=fate == "create" and record.kind not in FOUNDATIONS)
+        known.add(candidate, takes_alias=fate in known_names.TAKES_ALIAS and record.kind not in FOUNDATIONS)
         created = self._now if record.created is None else record.created
         alias = record.alias if fate == "impossible" else candidate.alias if fate == "create" else original
         return {

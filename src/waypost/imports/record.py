@@ -119,8 +119,11 @@ class Record:
         """
         parts = [self.url, self.title, self.description, *self.tags, "", self.expiry, self.clicklimit, self.is_disabled]
         parts += [bool(self.password), self.folder, *map(str, sorted(self.fields.items()))]
-        address = _hash([self.host.lower(), self.alias])[:_ADDRESS_DIGITS] if self.alias else ""
-        return _hash(parts)[:_CONTENT_DIGITS] + address
+        return _hash(parts)[:_CONTENT_DIGITS] + self.address()
+
+    def address(self) -> str:
+        """Return a hash of the host and the alias; "" without an alias."""
+        return _hash([self.host.lower(), self.alias])[:_ADDRESS_DIGITS] if self.alias else ""
 
     def _cut(self, name: str, text: str, length: int) -> str:
         if len(text) > length:
@@ -144,9 +147,14 @@ def _weight(value: Any) -> tuple[int, int]:
     return characters, values
 
 
+def address_of(digest: str) -> str:
+    """Return the `address` of a record by its digest."""
+    return digest[_CONTENT_DIGITS:]
+
+
 def is_renamed(old: str, new: str) -> bool:
     """Return whether the link with these digests had another address in the source before."""
-    addresses = {digest[_CONTENT_DIGITS:] for digest in (old, new)}
+    addresses = {address_of(digest) for digest in (old, new)}
     return "" not in addresses and len(addresses) > 1
 
 

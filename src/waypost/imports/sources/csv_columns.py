@@ -48,7 +48,7 @@ class CsvSource:
         Raises INVALID on `file` or `column`.
         """
         self._file, self._zone = CsvFile(file), zone or UTC
-        self._indexes = _indexes(self._file.header, columns)
+        self._indexes = _indexes(self._file, columns)
         used = set(self._indexes.values())
         self.ignored = [name for index, name in enumerate(self._file.header) if name and index not in used]
 
@@ -83,13 +83,16 @@ class CsvSource:
         return record
 
 
-def _indexes(header: Cells, columns: Mapping[str, str]) -> dict[str, int]:
+def _indexes(file: CsvFile, columns: Mapping[str, str]) -> dict[str, int]:
     """Return the column of each field. Raises INVALID if that is not clear."""
+    header, line = file.header, file.header_line
     names = [_plain(name) for name in header]
     for name in names:
         if name and names.count(name) > 1:
-            raise invalid("file", f"Line 1 names the column {header[names.index(name)]} twice. Rename one of them.")
-    indexes = {field: _named(field, column, names) for field, column in columns.items()}
+            raise invalid(
+                "file", f"Line {line} names the column {header[names.index(name)]} twice. Rename one of them."
+            )
+    indexes = {field: _named(field, column, names, line) for field, column in columns.items()}
     for field, synonyms in FIELDS.items():
         present = [names.index(name) for name in synonyms if name in names]
         free = [index for index in present if index not in indexes.values()]
@@ -100,16 +103,16 @@ def _indexes(header: Cells, columns: Mapping[str, str]) -> dict[str, int]:
         if unclear:
             hint = f"Is {unclear} the destination? Then import it with column url={unclear}."
         else:
-            hint = "Name it, such as column url=Target. Line 1 must contain the names of the columns."
+            hint = f"Name it, such as column url=Target. Line {line} must contain the names of the columns."
         raise invalid("column", f"No column is the destination. {hint}")
     return indexes
 
 
-def _named(field: str, column: str, names: list[str]) -> int:
+def _named(field: str, column: str, names: list[str], line: int) -> int:
     if field not in FIELDS:
         raise invalid("column", f"column: there is no field {field}. The fields are {', '.join(FIELDS)}.")
     if _plain(column) not in names:
-        raise invalid("column", f"column: line 1 of the file does not contain {column}.")
+        raise invalid("column", f"column: line {line} of the file does not contain {column}.")
     return names.index(_plain(column))
 
 

@@ -57,8 +57,8 @@ class Fields:
         return Fields(self._object.get(name))
 
     def items(self, name: str) -> Iterator["Fields"]:
-        """Yield the objects of a list."""
-        yield from (Fields(item) for item in self.values(name) if isinstance(item, Mapping))
+        """Yield the items of a list. One that is no object has no values, so that it is a row without a destination."""
+        yield from map(Fields, self.values(name))
 
     def objects(self) -> Iterator["Fields"]:
         """Yield the objects in this one."""

@@ -1,11 +1,13 @@
 """The sources that read a file, whose content tells its kind. They run in a child process (`file_child`)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
+from waypost.errors import invalid
 from waypost.imports.archives import reader
 from waypost.imports.archives.source import ArchiveSource, Shape
 from waypost.imports.sources import sqlite_files
@@ -16,6 +18,9 @@ from waypost.imports.sources.yourls_dump import YourlsDumpSource
 
 FileSource = ArchiveSource | CsvSource | LinkStackSource | SqliteSource | YourlsDumpSource
 _START = 65_536
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""The programs that compress files, by the first bytes of these. A ZIP archive is that of an account."""
+_STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|START|BEGIN)[ \t\r\n;]", re.IGNORECASE)
 
 
 @contextmanager
@@ -44,6 +49,10 @@ def _source(
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"{", b"[")):
         return LinkStackSource(file)
-    if text.startswith((b"--", b"/*", b"SET ", b"CREATE ", b"DROP ", b"INSERT ")):
+    if (kind := next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), "")) != "":
+        raise invalid(
+            "file", f"The file is compressed with {kind}. Unpack it first, and import the file that is in it."
+        )
+    if _STATEMENT.match(text):
         return YourlsDumpSource(file, zone=zone)
     return CsvSource(file, columns, zone)

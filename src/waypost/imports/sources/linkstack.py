@@ -28,7 +28,7 @@ _NETWORKS = {8: "Discord"}
 
 
 class LinkStackSource:
-    """The page of a LinkStack account, as one record."""
+    """The page of each LinkStack account in a file, as one record."""
 
     name = "linkstack"
 
@@ -39,15 +39,18 @@ class LinkStackSource:
             raise invalid("file", f"The file has more than {MAX_BYTES >> 20} MiB.")
         value = parse_json(content, field="file", max_values=_MAX_VALUES)
         del content
-        self._account = Fields(value[0] if isinstance(value, list) and value else value)
-        if "littlelink_name" not in self._account:
+        self._accounts = [Fields(item) for item in (value if isinstance(value, list) else [value])]
+        if not any("littlelink_name" in account for account in self._accounts):
             raise invalid("file", "The file is not an export of LinkStack: littlelink_name is missing.")
-        self.ignored = ["image_data"] if "image_data" in self._account else []
+        self.ignored = ["image_data"] if any("image_data" in account for account in self._accounts) else []
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield the page."""
-        account = self._account
-        record = Record(1, kind="bio", alias=account.text("littlelink_name").strip().lstrip("@"))
+        """Yield the page of each account."""
+        for line, account in enumerate(self._accounts, 1):
+            yield self._page(line, account)
+
+    def _page(self, line: int, account: Fields) -> Record:
+        record = Record(line, kind="bio", alias=account.text("littlelink_name").strip().lstrip("@"))
         record.source_id = account.text("id")
         record.created = account.second("created_at")
         name = _plain(account.text("name"), _MAX_NAME) or record.alias
@@ -67,9 +70,11 @@ class LinkStackSource:
             record.losses.append("the picture is left out")
         if account.text("theme") not in ("", _DEFAULT_THEME):
             record.losses.append(f"the theme {account.text('theme')} is left out")
+        if not record.alias:
+            record.problem = "littlelink_name is missing"
         if account.text("block") == "yes":
             record.problem = "the account was blocked there"
-        yield record
+        return record
 
 
 def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """A dump of the database of YOURLS: every link and every single visit."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
@@ -51,7 +52,8 @@ class YourlsDumpSource:
                 yield visit(moment, user_agent=user_agent, referrer=referrer, country=country)
 
     def _load(self, file: BinaryIO) -> None:
-        for row in sql_dump.rows(file):
+        unread: Counter[str] = Counter()
+        for row in sql_dump.rows(file, unread):
             if _is(row, "url"):
                 keyword, url, *others = _named(row, _URL_COLUMNS, "keyword", "url", "title", "timestamp", "clicks")
                 values = (keyword[:_MAX_TEXT], url[:_MAX_URL], *(text[:_MAX_TEXT] for text in others))
@@ -60,6 +62,7 @@ class YourlsDumpSource:
                 texts = _named(row, _LOG_COLUMNS, "shorturl", "click_time", "referrer", "user_agent", "country_code")
                 values = tuple(text[:_MAX_TEXT] for text in texts)
                 self._tables.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", values)
+        self.ignored += [f"{statement} ({count})" for statement, count in unread.items()]
         self._tables.execute("CREATE INDEX log_keyword ON log (keyword, at)")
         if self._tables.execute("SELECT 1 FROM url").fetchone() is None:
             raise invalid("file", "The file contains no links: a table that ends with _url is missing or empty.")
