@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+BOM = "\ufeff"
+"""The first character of a file that people open: without it, Excel reads UTF-8 as Windows-1252."""
+
 # In many languages spreadsheets separate cells at `;`, and split even a quoted cell there, at tabs and at line ends.
 # They ignore blanks, quotes and invisible characters before a formula, and read full-width signs like ASCII.
 # The sign is optional: every run of blanks matches at once, so the time is linear.

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from waypost import clock
+from waypost import clock, csv_export
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
@@ -182,6 +182,7 @@ def _print_summary(database: Database, account: int, target: Path | None, *, jso
 def _write(target: Path, database: Database, account: int, plan: int) -> None:
     try:
         with target.open("w", encoding="utf-8", newline="") as opened:
+            opened.write(csv_export.BOM)
             opened.writelines(plan_report.csv_lines(database, account, plan))
     except OSError as error:
         raise typer.BadParameter(f"{target}: {error.strerror}", param_hint="--report") from error

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -12,10 +13,10 @@ from waypost import csv_export
 from waypost.clicks.stats import baselines, filtered_report, reports
 from waypost.clicks.stats.reports import Report, Times, VisitCounts
 from waypost.clicks.stats.visit_search import VisitFilter
-from waypost.dashboard import localized_names, periods, statistics_filter, statistics_parts
+from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_parts
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.periods import DAY_PRESET, Period
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visit_items import Item, Key, find_items
@@ -244,7 +245,6 @@ def csv_response(report: Report, title: str) -> Response:
             for label, count in labels.items():
                 yield [part, label, count]
 
-    name = "".join(letter if letter.isalnum() else "-" for letter in title)[:60] or "statistics"
-    disposition = f"attachment; filename=\"statistics.csv\"; filename*=UTF-8''{quote(f'{name}.csv')}"
-    headers = {"Content-Disposition": disposition}
-    return Response(csv_export.lines(rows()), media_type="text/csv; charset=utf-8", headers=headers)
+    days = [date.fromisoformat(day) for day in (report.start, report.end)]
+    period = " - ".join(dict.fromkeys(format_day(day) for day in days))
+    return downloads.csv_file(f"{title}, {period}", [csv_export.lines(rows())])

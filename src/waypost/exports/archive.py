@@ -99,7 +99,7 @@ def _write_tables(tx: Connection, source: Source, stream: ZipStream) -> tuple[Ac
 def _write_sheet(tx: Connection, source: Source, stream: ZipStream, sheet: Sheet) -> None:
     with stream.entry(f"{sheet.name}.csv") as entry:
         entry.rows = 0
-        entry.write(csv_export.lines([sheet.names]).encode())
+        entry.write((csv_export.BOM + csv_export.lines([sheet.names])).encode())
         for rows in _batches(tx, sheet, source.account):
             values = (sheet.values(row, source.settings).values() for row in rows)
             entry.write(csv_export.lines(map(cell, row) for row in values).encode())

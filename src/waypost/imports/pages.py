@@ -7,12 +7,13 @@ from zoneinfo import ZoneInfo
 
 import anyio.to_thread
 from pydantic import AfterValidator, BeforeValidator
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from waypost.api.types import Paragraph
-from waypost.dashboard import forms
+from waypost.dashboard import downloads, forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
 from waypost.files.upload_pace import UploadPace
@@ -99,9 +100,7 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
 @pages.get("/dashboard/import/rows.csv", snapshot=False)
 def export_rows(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.current(tx, context.account))
-    headers = {"Content-Disposition": 'attachment; filename="import-plan.csv"'}
-    lines = plan_report.csv_lines(context.database, context.account, plan.id)
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    return downloads.csv_file(gettext("Import"), plan_report.csv_lines(context.database, context.account, plan.id))
 
 
 @pages.post("/dashboard/import/apply")

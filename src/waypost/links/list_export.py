@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from waypost import clock, csv_export
+from waypost.dashboard import downloads
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.i18n import gettext
 from waypost.links import list_states, ops, quick_search
 from waypost.links.list_query import ListQuery
 
@@ -20,8 +22,7 @@ _COLUMNS = (
 
 def response(content: Iterator[str]) -> Response:
     """Return lines of CSV as a download."""
-    headers = {"Content-Disposition": 'attachment; filename="links.csv"'}
-    return StreamingResponse(content, media_type="text/csv; charset=utf-8", headers=headers)
+    return downloads.csv_file(gettext("Links"), content)
 
 
 def lines(context: PageContext, query: ListQuery) -> Iterator[str]:

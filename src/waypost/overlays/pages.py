@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from sqlalchemy import Connection
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from waypost.dashboard import trash
+from waypost.dashboard import downloads, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext, ngettext
@@ -108,10 +108,8 @@ def list_submissions(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/overlays/{id:int}/answers/export", snapshot=False)
 def export_submissions(context: PageContext, id: int) -> Response:
-    context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    headers = {"Content-Disposition": f'attachment; filename="overlay-{id}.csv"'}
-    lines = submissions.export(context.database, context.account, id)
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return downloads.csv_file(overlay.name, submissions.export(context.database, context.account, id))
 
 
 @pages.post("/dashboard/overlays/{id:int}/answers/bulk")

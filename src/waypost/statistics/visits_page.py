@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from waypost.clicks.stats import raw_events, visit_search
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter, VisitPage
+from waypost.dashboard import downloads
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visit_items import Item, Key, find_items
@@ -65,5 +67,4 @@ def _csv_response(context: PageContext, visit_filter: VisitFilter) -> Response:
     lines = raw_events.export(
         context.database, context.account, form="csv", first=0, after=_MAX_MS // 1000, where=visit_filter.condition()
     )
-    headers = {"Content-Disposition": 'attachment; filename="visits.csv"'}
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    return downloads.csv_file(gettext("Visits"), lines)

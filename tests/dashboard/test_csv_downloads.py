@@ -1,0 +1,58 @@
+"""CSV files that people download and open: with a byte order mark, and named after their item and period."""
+
+import io
+import zipfile
+from urllib.parse import unquote
+
+import time_machine
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.imports import SHOP, plan, planned_rows
+from waypost.csv_export import BOM
+from waypost.settings import Settings
+
+
+def _name(header: str) -> str:
+    return unquote(header.rpartition("''")[2]) if "''" in header else header.partition('"')[2].rstrip('"')
+
+
+def test_csv_for_people_begins_with_a_byte_order_mark(ana: Person, dashboard: Browser, settings: Settings) -> None:
+    link = ana.add("url", url=SHOP, custom="buero", title="B\xfcro")
+    overlay = ana.add("overlay", name="Umfrage B\xfcro", type="poll", options=["Red", "Blue"])
+    plan(ana, settings, f"url,alias\n{SHOP},one")
+    with time_machine.travel("2026-11-30 12:00:00Z", tick=False):
+        files = {
+            "Links.csv": dashboard.get("/links/export"),
+            "B\xfcro, 1 Nov 2026 - 30 Nov 2026.csv": dashboard.get(f"/links/{link}/stats?format=csv&period=30"),
+            "Visits.csv": dashboard.get("/visits?format=csv"),
+            "Umfrage B\xfcro.csv": dashboard.get(f"/overlays/{overlay}/answers/export"),
+            "Import.csv": dashboard.get("/import/rows.csv"),
+        }
+    for name, response in files.items():
+        assert response.content.startswith(b"\xef\xbb\xbf"), name
+        assert _name(response.headers["content-disposition"]) == name
+    assert "B\xfcro" in files["Links.csv"].text
+
+
+def test_tables_of_an_archive_begin_with_a_byte_order_mark(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=SHOP, custom="buero", title="B\xfcro")
+    response = dashboard.submit("/account/export", at="/account")
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        assert archive.read("links.csv").startswith(BOM.encode())
+
+
+def test_downloaded_list_of_links_can_be_imported(
+    ana: Person, ben: Person, dashboard: Browser, settings: Settings
+) -> None:
+    ana.add("url", url=SHOP, custom="buero", title="B\xfcro")
+    content = dashboard.get("/links/export").content
+    (row,) = planned_rows(ben, settings, content)
+    assert (row.url, row.alias) == (SHOP, "buero")
+
+
+def test_downloads_of_a_code_have_its_name(ana: Person, dashboard: Browser) -> None:
+    code = ana.add("qr", type="link", data=SHOP, name="Poster Autumn")
+    text = dashboard.get(f"/qr/{code}").text
+    assert 'download="Poster Autumn.svg"' in text
+    assert 'download="Poster Autumn 1024.png"' in text
