@@ -48,7 +48,7 @@ def test_social_card_fields_are_optional(ana: Person) -> None:
     page = open_page(ana, "words", agent=SLACK)
     assert page.one("meta", name="twitter:card").attributes["content"] == "summary"
     assert page.all("meta", property="og:image") == page.all("meta", property="og:description") == []
-    new_link(ana, "picture", title="The link's title", description="Its words", metaimage=CARD["metaimage"])
+    new_link(ana, "picture", title="The link's title", metadescription="Its words", metaimage=CARD["metaimage"])
     page = open_page(ana, "picture", agent=SLACK)
     assert page.one("meta", property="og:title").attributes["content"] == "The link's title"
     assert page.one("meta", property="og:description").attributes["content"] == "Its words"

@@ -85,7 +85,7 @@ def test_skip_button_appears_after_delay_or_never(ana: Person) -> None:
 
 
 def test_splash_type_without_id_shows_title_and_description(ana: Person) -> None:
-    link = _link(ana, "spring", "splash", title="My title", description="My words")
+    link = _link(ana, "spring", "splash", title="My title", metadescription="My words")
     page = open_page(ana, "spring")
     assert (page.one("h1").text, page.one("p", class_="message").text) == ("My title", "My words")
     assert page.script_data["count"] == 5

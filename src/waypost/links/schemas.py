@@ -31,7 +31,9 @@ from waypost.links.columns import Status
 from waypost.links.targeting import read_country, read_device, read_language
 
 _TITLE = Field(description="Title in lists, in the dashboard and on interstitials.", examples=["Spring sale"])
-_DESCRIPTION = Field(description="Text for lists and interstitials.", examples=["All boots at half price."])
+_DESCRIPTION = Field(
+    description="Private note. No visitor sees it: `metadescription` is for them.", examples=["Agreed with Ana."]
+)
 _CAMPAIGN = Field(description="Id of the link's campaign; null without one.", examples=[1])
 _STATUS = Field(
     description="`public`; `private`: not on list pages of campaigns; `disabled`: visitors get 403.",
@@ -43,10 +45,13 @@ _EXPIRY_URL = Field(
     examples=["https://example.com/sale-is-over"],
 )
 _META_TITLE = Field(description="Title of the link's preview in chats and networks.", examples=["Spring sale"])
-_META_DESCRIPTION = Field(description="Text of the link's preview.", examples=["Two days only."])
+_META_DESCRIPTION = Field(
+    description="Description for visitors, on the default splash page and in link previews.",
+    examples=["Two days only."],
+)
 _META_IMAGE = Field(description="URL of the preview's image.", examples=["https://example.com/boots.jpg"])
 _TYPE = (
-    "`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and description first;"
+    "`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and `metadescription` first;"
     " the id of a splash page; or `overlay-` and the id of an overlay."
 )
 _PIXELS = Field(description="Ids of the tracking pixels that start before the destination.", examples=[[1]])

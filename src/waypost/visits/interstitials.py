@@ -81,13 +81,12 @@ class Interstitials:
 
 
 class InterstitialColumns(NamedTuple):
-    """The columns of a link's row that describe its interstitials."""
+    """The columns of a link's row that describe its interstitials: never `description`, which is a private note."""
 
     type: str
     splash: int | None
     overlay: int | None
     title: str
-    description: str
     metatitle: str
     metadescription: str
     metaimage: str
@@ -129,16 +128,15 @@ def find_overlay(tx: Connection, overlay: int) -> Overlay | None:
 def _card(columns: InterstitialColumns) -> SocialCard | None:
     if not columns.has_card:
         return None
-    title, description = columns.metatitle or columns.title, columns.metadescription or columns.description
-    return SocialCard(title, description, columns.metaimage)
+    return SocialCard(columns.metatitle or columns.title, columns.metadescription, columns.metaimage)
 
 
 def _splash(tx: Connection, account: int, columns: InterstitialColumns) -> Splash | None:
-    """Return the owner's splash page, or a default one with the link's own title and description."""
+    """Return the owner's splash page, or a default one with the link's own title and description for visitors."""
     if columns.splash:
         splash: Splash | None = _SPLASH.get(tx, account, columns.splash)
         return splash
-    return Splash(0, columns.title, columns.description, DEFAULT_COUNTER, 0, "", columns.metaimage, "")
+    return Splash(0, columns.title, columns.metadescription, DEFAULT_COUNTER, 0, "", columns.metaimage, "")
 
 
 class _Getter:

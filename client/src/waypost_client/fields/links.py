@@ -65,7 +65,7 @@ class NewLink(TypedDict, total=False):
     title: str | None
     """Title in lists, in the dashboard and on interstitials."""
     description: str | None
-    """Text for lists and interstitials."""
+    """Private note. No visitor sees it: `metadescription` is for them."""
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
@@ -77,15 +77,15 @@ class NewLink(TypedDict, total=False):
     expiryurl: str | None
     """Destination of visitors after the expiry or the limit; without one they get 410."""
     type: str | int | None
-    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and description
-    first; the id of a splash page; or `overlay-` and the id of an overlay.
+    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and
+    `metadescription` first; the id of a splash page; or `overlay-` and the id of an overlay.
     """
     status: Literal["public", "private", "disabled"] | None
     """`public`; `private`: not on list pages of campaigns; `disabled`: visitors get 403."""
     metatitle: str | None
     """Title of the link's preview in chats and networks."""
     metadescription: str | None
-    """Text of the link's preview."""
+    """Description for visitors, on the default splash page and in link previews."""
     metaimage: str | None
     """URL of the preview's image."""
     pixels: Sequence[int] | None
@@ -118,7 +118,7 @@ class LinkChange(TypedDict, total=False):
     title: str | None
     """Title in lists, in the dashboard and on interstitials."""
     description: str | None
-    """Text for lists and interstitials."""
+    """Private note. No visitor sees it: `metadescription` is for them."""
     password: str | None
     """Password that visitors must enter. `null` removes it."""
     expiry: str | None
@@ -130,15 +130,15 @@ class LinkChange(TypedDict, total=False):
     expiryurl: str | None
     """Destination of visitors after the expiry or the limit; without one they get 410."""
     type: str | int | None
-    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and description
-    first; the id of a splash page; or `overlay-` and the id of an overlay.
+    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and
+    `metadescription` first; the id of a splash page; or `overlay-` and the id of an overlay.
     """
     status: Literal["public", "private", "disabled"] | None
     """`public`; `private`: not on list pages of campaigns; `disabled`: visitors get 403."""
     metatitle: str | None
     """Title of the link's preview in chats and networks."""
     metadescription: str | None
-    """Text of the link's preview."""
+    """Description for visitors, on the default splash page and in link previews."""
     metaimage: str | None
     """URL of the preview's image."""
     pixels: Sequence[int] | None

@@ -25,7 +25,7 @@ class Link(Record):
     title: str = ""
     """Title in lists, in the dashboard and on interstitials."""
     description: str = ""
-    """Text for lists and interstitials."""
+    """Private note. No visitor sees it: `metadescription` is for them."""
     clicks: int = 0
     """Visits by people, without bots and link previews."""
     uniqueclicks: int = 0
@@ -55,7 +55,7 @@ class LinkDetails(Record):
     title: str = ""
     """Title in lists, in the dashboard and on interstitials."""
     description: str = ""
-    """Text for lists and interstitials."""
+    """Private note. No visitor sees it: `metadescription` is for them."""
     clicks: int = 0
     """Visits by people, without bots and link previews."""
     uniqueclicks: int = 0
@@ -71,8 +71,8 @@ class LinkDetails(Record):
     status: str = ""
     """`public`; `private`: not on list pages of campaigns; `disabled`: visitors get 403."""
     type: str = ""
-    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and description
-    first; the id of a splash page; or `overlay-` and the id of an overlay.
+    """`direct`; `frame`: the destination in a frame; `splash`: a page with the link's title and
+    `metadescription` first; the id of a splash page; or `overlay-` and the id of an overlay.
     """
     password: bool = False
     """True if visitors must enter a password."""
@@ -87,7 +87,7 @@ class LinkDetails(Record):
     metatitle: str = ""
     """Title of the link's preview in chats and networks."""
     metadescription: str = ""
-    """Text of the link's preview."""
+    """Description for visitors, on the default splash page and in link previews."""
     metaimage: str = ""
     """URL of the preview's image."""
     geotarget: tuple[Mapping[str, str], ...] = ()
