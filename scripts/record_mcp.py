@@ -24,7 +24,7 @@ The command line of the [MCP inspector](https://github.com/modelcontextprotocol/
 Long texts are shortened, and the text content, which repeats the structured one, is left out. `MCP` stands for
 
 ```sh
-npx @modelcontextprotocol/inspector --cli https://go.example.com/mcp --transport http \\
+npx @modelcontextprotocol/inspector@latest --cli https://go.example.com/mcp --transport http \\
   --header "Authorization: Bearer wp_…"
 ```
 """

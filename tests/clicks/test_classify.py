@@ -13,6 +13,11 @@ LINES = [line.split("|", 4) for line in AGENTS.strip("\n").split("\n")]
 REFERRERS = """
 facebook.com social_a https://www.facebook.com/ https://m.facebook.com/ https://l.facebook.com/l.php?u=https%3A%2F%2Fx.example
 facebook.com social_a http://lm.facebook.com/ https://de-de.facebook.com/groups/1 https://web.facebook.com/ https://fb.me/x
+facebook.com social_a android-app://m.facebook.com android-app://facebook.com/ android-app://www.facebook.com/https/x
+x.com social_b android-app://t.co android-app://mobile.twitter.com/
+youtube.com - android-app://youtube.com/ android-app://m.youtube.com
+example.com - android-app://www.example.com
+de.zeit.online - android-app://de.zeit.online
 facebook.com social_a android-app://com.facebook.katana/ https://fb.watch/abc/ http://touch.FACEBOOK.com:443/ https://facebook.com./
 x.com social_b https://t.co/abc https://twitter.com/somebody https://mobile.twitter.com/ https://x.com/ https://www.x.com/home
 x.com social_b android-app://com.twitter.android

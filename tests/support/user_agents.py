@@ -123,6 +123,15 @@ human|Chrome|Android|Mobile|Mozilla/5.0 (Linux; Android 11; Sanbot King Kong Bui
 human|Chrome|Android|Mobile|Mozilla/5.0 (Linux; Android 12; Spider X1 monitor Build/SP1A) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/102.0.5005.78 Mobile Safari/537.36
 human|Chrome|Android|Mobile|Mozilla/5.0 (Linux; Android 13; SM-A546B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/119.0.0.0 Mobile Safari/537.36 QRCodeScanner/1.12
 human|WhatsApp|iOS|Mobile|Mozilla/5.0 (iPhone; CPU iPhone OS 16_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 WhatsApp/23.20.79
+human|Facebook|Android|Mobile|[FBAN/FB4A;FBAV/500.0.0.0.0;FBDV/SM-S911B;FBSV/16;FBLC/de_DE]
+human|Facebook|Android|Tablet|[FBAN/FB4A;FBAV/500.0.0.0.0;FBDV/SM-X900;FBSV/16;FBLC/de_DE]
+human|Facebook|iOS|Mobile|[FBAN/FBIOS;FBAV/437.0.0.38.111;FBDV/iPhone14,5;FBSV/17.0;FBLC/de_DE]
+human|Messenger|Android|Mobile|[FBAN/Orca-Android;FBAV/430.0.0.22.118;FBDV/SM-S911B;FBLC/de_DE]
+human|WhatsApp|Android|Mobile|Mozilla/5.0 (Linux; Android 16; SM-S911B Build/BP2A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/139.0.0.0 Mobile Safari/537.36 WA4A/2.26.30.97
+human|WhatsApp|iOS|Mobile|Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.6 Mobile/15E148 Safari/604.1 [WAiOS/2.26.31]
+human|Gemini|iOS|Mobile|Mozilla/5.0 (iPhone; CPU iPhone OS 26_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 GoogleWv/1.0 (WKWebView) GeminiiOS/1.2026.2270600
+human|Reddit|iOS|Mobile|Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Reddit/Version 2024.17.0/Build 615413
+human|Reddit|Android|Mobile|Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UQ1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/130.0.0.0 Mobile Safari/537.36 RedditAndroid/2024.40.0
 human|Samsung Internet|Tizen|TV|Mozilla/5.0 (SMART-TV; LINUX; Tizen 6.0) AppleWebKit/537.36 (KHTML, like Gecko) 76.0.3809.146/6.0 TV Safari/537.36 SamsungBrowser/2.2
 human|Chrome|webOS|TV|Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0.3945.79 Safari/537.36 WebAppManager
 human|Chrome|Android|TV|Mozilla/5.0 (Linux; Android 10; BRAVIA 4K UR2 Build/QTG3.200305.006.S292; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/112.0.5615.136 Mobile Safari/537.36

@@ -35,6 +35,11 @@ def is_own(header: str, settings: Settings) -> bool:
     return not host or host in own_hosts or host in _LOOPBACK or is_ip_address(host)
 
 
+def public_hosts(settings: Settings) -> frozenset[str]:
+    """Return the host names of the service's own pages, without branded domains. Other programs use localhost, too."""
+    return frozenset({settings.own_host, settings.dashboard_host})
+
+
 def has_dashboard(header: str, settings: Settings) -> bool:
     """Return whether a `Host` header means a host with the dashboard (decision 72).
 

@@ -16,8 +16,11 @@ from waypost.urls.hostnames import host_of, is_own
 from waypost.visits import negotiation
 
 _PURPOSE_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
-_MAX_FORM_BYTES = 4096  # a password of 128 percent-encoded characters
+_MAX_FORM_BYTES = 8192  # a password of 128 percent-encoded characters, and a referrer
 _MAX_PASSWORD = 128
+MAX_REFERRER = 512  # characters, which the form for a password carries
+REFERRER_KEY = "waypost.referrer"
+"""Key of the request's scope for the referrer of a visit: that of the first request, if there is a form."""
 
 
 class VisitRequest(NamedTuple):
@@ -72,6 +75,9 @@ class VisitRequest(NamedTuple):
 async def read_visit(request: Request, alias: str, settings: Settings) -> VisitRequest:
     """Return the visit that a request is. Forwarded addresses and countries need a trusted proxy (decision 53)."""
     headers = request.headers
+    password, first_referrer = await _read_form(request)
+    referrer = first_referrer or headers.get("referer", "").encode("latin-1")
+    request.scope[REFERRER_KEY] = referrer.decode("latin-1")
     country_code = ""
     if settings.country_header and is_proxied(request.scope, settings.proxies):
         country_code = headers.get(settings.country_header, "")
@@ -81,10 +87,10 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
         client_ip=client_ip(request.scope, settings.proxies),
         country_code=country_code[:2].encode("latin-1"),
         user_agent=headers.get("user-agent", "").encode("latin-1"),
-        referrer=headers.get("referer", "").encode("latin-1"),
+        referrer=referrer,
         accept_language=headers.get("accept-language", "").encode("latin-1"),
         query=encoded(request.scope["query_string"]),
-        password=await _read_password(request),
+        password=password,
         is_head=request.method == "HEAD",
         is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),
         accept=", ".join(headers.getlist("accept")).encode("latin-1"),
@@ -114,12 +120,19 @@ async def read_body(request: Request, *, max_bytes: int) -> bytes | None:
     return body
 
 
-async def _read_password(request: Request) -> str:
-    """Return the password of a visit: a form field, or HTTP Basic for programs."""
-    if request.method == "POST":
-        body = await read_body(request, max_bytes=_MAX_FORM_BYTES) or b""
-        fields = parse_qs(body.decode("ascii", "replace"))
-        return fields.get("password", [""])[0][:_MAX_PASSWORD]
+async def _read_form(request: Request) -> tuple[str, bytes]:
+    """Return the password of a visit, and the referrer of the visit that got the form for it."""
+    if request.method != "POST":
+        return _basic_password(request), b""
+    body = await read_body(request, max_bytes=_MAX_FORM_BYTES) or b""
+    fields = parse_qs(body.decode("ascii", "replace"))
+    referrer = fields.get("referrer", [""])[0][:MAX_REFERRER]
+    header = referrer.encode("latin-1", "ignore") if referrer.isprintable() else b""
+    return fields.get("password", [""])[0][:_MAX_PASSWORD], header
+
+
+def _basic_password(request: Request) -> str:
+    """Return the password of HTTP Basic, for programs."""
     scheme, _, encoded = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return ""

@@ -18,6 +18,7 @@ from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
+from waypost.visits.request import MAX_REFERRER, REFERRER_KEY
 from waypost.visits.template_sources import TemplateLoader
 
 NO_STORE = {"Cache-Control": "private, no-store"}
@@ -226,6 +227,8 @@ class PageRenderer:
         if as_json:
             return json_error(message, code=code, status=error.status, headers=headers)
         template = "password.html" if reason == "locked" else "error.html"
+        if reason == "locked":
+            context["referrer"] = request.scope.get(REFERRER_KEY, "")[:MAX_REFERRER]
         page = self.page(template, request=request, status=error.status, error=error, message=message, **context)
         page.headers.update(headers)
         return page

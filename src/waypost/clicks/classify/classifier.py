@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -65,9 +66,10 @@ def agent(user_agent: str) -> Agent:
     return _agent(user_agent[:_LONGEST_AGENT])
 
 
-def referrer(value: str) -> Referrer:
-    """Classify a `Referer` value; never fails."""
-    return _referrer(value[:_LONGEST_REFERRER])
+def referrer(value: str, *, own_hosts: AbstractSet[str] = frozenset()) -> Referrer:
+    """Classify a `Referer` value; never fails. Pages of the service itself, on `own_hosts`, are "Direct"."""
+    host, classified = _referrer(value[:_LONGEST_REFERRER])
+    return _DIRECT if host in own_hosts else classified
 
 
 def language(accept_language: str) -> str:
@@ -165,19 +167,20 @@ def _parser() -> Resolver:
 
 
 @lru_cache(maxsize=16_384)
-def _referrer(value: str) -> Referrer:
+def _referrer(value: str) -> tuple[str, Referrer]:
+    """Return the host of a page, and the referrer."""
     try:
         parts = urlsplit(value.strip())
         host = parts.hostname or ""
     except ValueError:
-        return _DIRECT
+        return "", _DIRECT
     if parts.scheme == "android-app":
-        label = referrers.APPS.get(host) or (host if _APP.match(host) else DIRECT)
+        label = referrers.APPS.get(host) or _site_of_app(host) or (host if _APP.match(host) else DIRECT)
     elif parts.scheme in ("http", "https") and "\\" not in parts.netloc:  # browsers treat a backslash as a slash
         label = _site(host)
     else:
-        return _DIRECT
-    return Referrer(label[:LONGEST_LABEL], referrers.NETWORKS.get(label, ""))
+        return "", _DIRECT
+    return ascii_host(host) or "", Referrer(label[:LONGEST_LABEL], referrers.NETWORKS.get(label, ""))
 
 
 @lru_cache(maxsize=16_384)
@@ -191,6 +194,24 @@ def _site(host: str) -> str:
         return DIRECT
     domain = referrers.HOSTS.get(name) or _suffixes().privatesuffix(name) or name
     return referrers.DOMAINS.get(domain, domain)
+
+
+def _site_of_app(app: str) -> str:
+    """Return the site, if the id of an app is a host name such as `m.facebook.com`; else "".
+
+    Ids begin with a top-level domain, such as `com.facebook.katana`, and host names end with one.
+    """
+    first, last = app.partition(".")[0], app.rpartition(".")[2]
+    is_host = not _is_top_level(first) and _is_top_level(last)
+    site = _site(app)
+    return site if is_host or (_is_top_level(last) and site in _KNOWN_SITES) else ""
+
+
+def _is_top_level(label: str) -> bool:
+    return _suffixes().publicsuffix(label, accept_unknown=False) is not None
+
+
+_KNOWN_SITES = frozenset({*referrers.DOMAINS.values(), *referrers.HOSTS.values(), *referrers.APPS.values()})
 
 
 def _is_address(name: str) -> bool:

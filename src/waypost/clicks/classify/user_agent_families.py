@@ -94,7 +94,18 @@ SYSTEMS = label_by_name(
     "|",
 )
 
-SYSTEM_PARTS = {"playstation": "PlayStation", "nintendo": "Nintendo", "roku": "Roku"}
+SYSTEM_PARTS = {
+    "playstation": "PlayStation",
+    "nintendo": "Nintendo",
+    "roku": "Roku",
+    # Apps that name their system themselves, without a common form.
+    "fb4a": "Android",
+    "android": "Android",
+    "iphone": "iOS",
+    "ipad": "iOS",
+    "fbios": "iOS",
+    "forios": "iOS",
+}
 
 # By a part of the user agent, in this order: a TV or phone can contain the words of a phone or a desktop.
 # Plain substrings, because regular expressions took most of the time for a new user agent.
@@ -117,7 +128,8 @@ _DEVICE_PARTS: tuple[tuple[Device, str], ...] = (
     (
         "Mobile",
         "mobi|phone|ipod|blackberry|bb10|symb|series60|series40|nokia|kaios|j2me|midp|opera mini|ucbrowser|ucweb|"
-        "fennec|webos/|palm|instagram|snapchat|harmonyos",
+        "fennec|webos/|palm|instagram|snapchat|harmonyos|fb4a|fbios|forios|orca-android|twitterandroid|"
+        "telegram-android|for android|redditandroid|ddg_android|reddit/",
     ),
     ("Tablet", "android"),  # Android phones contain Mobile
     ("Desktop", "windows|macintosh|mac os x|mac_powerpc|x11|linux|cros|bsd|sunos|haiku|win98|win95|winnt"),

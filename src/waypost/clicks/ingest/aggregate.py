@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -65,10 +66,11 @@ class LineParser:
     `first_malformed` is the offset of the first one in the lines of the last call.
     """
 
-    def __init__(self, country: Callable[[str], str]) -> None:
-        """`country` returns the country name of an IP address."""
+    def __init__(self, country: Callable[[str], str], own_hosts: AbstractSet[str]) -> None:
+        """`country` returns the country name of an IP address. Pages of `own_hosts` are no foreign referrers."""
         self._country = country
         self.malformed = self.first_malformed = 0
+        self.own_hosts = own_hosts
 
     def visits(self, lines: bytes, visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Iterator[Visit]:
         """Yield every visit in whole lines. `visitor_hash_of_day` takes a day since 1970, see `visitor_hash`."""
@@ -95,7 +97,7 @@ class LineParser:
         second = ms // 1000
         client = agent(user_agent.decode("utf-8", "replace"))
         item_kind, source, outcome, taken = _classify(kind, flags, client.kind)
-        origin = referrer(referer.decode("utf-8", "replace"))
+        origin = referrer(referer.decode("utf-8", "replace"), own_hosts=self.own_hosts)
         digest = visitor_hash_of_day(second // DAY).copy()
         digest.update(b"\t".join((address, user_agent, kind, item)))
         country = countries.name_of(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
