@@ -143,7 +143,7 @@ def test_reset_removes_a_lost_second_factor(run_migrated: RunCommand, monkeypatc
     password = "a long password"
     run_migrated(*ANA, "--password", password)
     none = run_migrated("account", "reset", "ana", "--two-factor")
-    assert (none.code, none.err) == (1, "waypost: The account has no second factor.\n")
+    assert (none.code, none.err) == (1, "waypost: The account has no two-factor authentication.\n")
     with closing(open_database(Settings())) as database:
         database.write(lambda tx: two_factor.enable(tx, 1, secret=two_factor.new_secret(), step=0))
         token = database.write(lambda tx: sessions.begin(tx, 1, agent=""))

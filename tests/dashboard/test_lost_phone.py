@@ -137,7 +137,7 @@ def test_api_removes_the_factor_only_for_administrators(ana: Person, ben: Person
     assert (refused.status_code, refused.json()["code"]) == (403, "account_key_required")
     assert ben.database.read(lambda tx: two_factor.of(tx, ben.account)) is not None
     assert ana.call("POST", path).json() == {"error": 0, "message": "Two-factor authentication was removed."}
-    assert ana.call("POST", path).json()["message"] == "The account has no second factor."
+    assert ana.call("POST", path).json()["message"] == "The account has no two-factor authentication."
     assert ben.database.read(lambda tx: two_factor.of(tx, ben.account)) is None
     assert ben.database.read(lambda tx: sessions.of(tx, ben.account)) == []
     assert ana.call("POST", "/admin/account/999/remove-two-factor").status_code == 404

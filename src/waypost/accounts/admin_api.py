@@ -65,7 +65,7 @@ def remove_two_factor(context: Context, id: PathId) -> MessageResponse:
 
     def respond(owner: ops.Account | None) -> MessageResponse:
         if owner is None:
-            return MessageResponse(message="The account has no second factor.")
+            return MessageResponse(message="The account has no two-factor authentication.")
         owners[:] = [owner]
         return MessageResponse(message="Two-factor authentication was removed.")
 

@@ -35,7 +35,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
     def work(tx: Connection) -> Email:
         owner = lost_phone.remove(tx, account)
         if owner is None:
-            raise invalid("", "The account has no second factor.")
+            raise invalid("", "The account has no two-factor authentication.")
         sender = _Sender(settings, brands.of_installation(tx))
         language = account_language.of(tx, account) or SOURCE_LANGUAGE
         return emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)

@@ -10,10 +10,9 @@ from jinja2 import Environment, PackageLoader
 _TEXT = r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"""
 _BLOCK = r"\s*/\*.*?\*/"
 # A text is kept, so that `//` in an address is none of the comments behind it.
-_COMMENTS = {
-    ".css": re.compile(f"({_TEXT})|{_BLOCK}", re.DOTALL),
-    ".js": re.compile(rf"({_TEXT})|{_BLOCK}|\s*//[^\n]*", re.DOTALL),
-}
+_CSS_COMMENT = re.compile(f"({_TEXT})|{_BLOCK}", re.DOTALL)
+_JS_COMMENT = re.compile(rf"({_TEXT})|{_BLOCK}|\s*//[^\n]*", re.DOTALL)
+_COMMENTS = {".css": _CSS_COMMENT, ".js": _JS_COMMENT}
 
 
 class TemplateLoader(PackageLoader):
