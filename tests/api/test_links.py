@@ -21,6 +21,7 @@ EMPTY: dict[str, Any] = {
     "type": "direct",
     "password": False,
     "deeplink": {},
+    "dropquery": False,
 }
 
 
@@ -71,6 +72,7 @@ CHANGES: dict[str, tuple[Any, Any, Any]] = {  # field: (first value, new value s
     "description": ("Words", "Two\nlines", "Two\nlines"),
     "expiry": ("2099-01-01", "2098-01-01 10:00:00", "2098-01-01 10:00:00"),
     "clicklimit": (5, 1, 1),
+    "dropquery": (False, True, True),
     "expiryurl": (GOOD, "https://other.example/", "https://other.example/"),
     "type": ("frame", "splash", "splash"),
     "status": ("private", "disabled", "disabled"),

@@ -43,6 +43,7 @@ LINK = Resource(
         "languagetarget": [],
         "deeplink": {},
         "parameters": [],
+        "dropquery": False,
         "expiry": "",
     },
     invalid={
@@ -65,6 +66,7 @@ LINK = Resource(
         "devicetarget": (5, "x", {}, [{"device": "iPhone", "link": "javascript:alert(1)"}], [{"link": "https://a.b/"}]),
         "languagetarget": (5, [{"language": "", "link": "https://a.b/"}], [{"language": "fr", "link": 5}]),
         "deeplink": (5, "x", [], {"apple": 5}, {"google": "javascript:alert(1)"}),
+        "dropquery": NOT_FLAG,
         "parameters": (5, "x", {}, ["x"], [{"name": 5}], [{"name": "a", "value": {}}], [{"name": "x" * 300}]),
     },
 )

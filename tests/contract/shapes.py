@@ -92,6 +92,7 @@ LINK_DETAILS: Shape = {
     "status": "public",
     "password": bool,
     "clicklimit": (int, None),
+    "dropquery": bool,
     "importedclicks": int,
     "deeplink": dict,
 }

@@ -8,8 +8,8 @@ import pytest
 from tests.conftest import Person
 from tests.support import import_services
 from tests.support.import_services import running
-from tests.support.imports import MOVED, read_service
-from waypost.imports import plans
+from tests.support.imports import MOVED, applied_links, read_service
+from waypost.imports import plans, undo
 from waypost.settings import Settings
 
 
@@ -21,18 +21,20 @@ from waypost.settings import Settings
         ("short.io", "/api/links", "skipQS"),
     ],
 )
-def test_parameters_that_the_source_kept_back_are_a_loss(
+def test_parameters_that_the_source_kept_back_are_kept_back(
     ana: Person, settings: Settings, domain: None, name: str, path: str, setting: str
 ) -> None:
     service = getattr(import_services, name.replace(".", "_"))()
     read = service.answers[path]
     kept_back, passed_on = (True, False) if setting == "skipQS" else (False, True)
-    for value, is_loss in ((kept_back, True), (passed_on, False), (None, False)):
+    for value, is_kept_back in ((kept_back, True), (passed_on, False), (None, False)):
         service.answers[path] = lambda parameters, value=value: _with_setting(read(parameters), setting, value)
         with running(service):
             rows = read_service(ana, settings, service, name, options=MOVED)
-        assert {"parameters of the short URL are passed on" in row.losses for row in rows} == {is_loss}
-        assert all("not passed on" not in row.losses for row in rows)
+        assert not any("parameters" in row.losses for row in rows)
+        links = applied_links(ana, settings)
+        assert {link["dropquery"] for link in links.values()} == {is_kept_back}, value
+        undo.undo(ana.database, ana.account)
 
 
 def test_settings_that_waypost_lacks_are_losses(ana: Person, settings: Settings, domain: None) -> None:

@@ -183,3 +183,15 @@ def test_bot_is_redirected_but_not_counted(ana: Person, service: AsgiClient) -> 
     link = new_link(ana, "spring")
     assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == DESTINATION
     assert clicks(ana, link) == (0, 0)
+
+
+def test_link_can_keep_parameters_of_visitors_from_destination(ana: Person, service: AsgiClient) -> None:
+    link = new_link(ana, "spring", dropquery=True, parameters=[{"name": "utm", "value": "x"}])
+    for _ in range(2):
+        for query in ("?a=b&utm=y", ""):
+            assert visit(service, f"spring{query}").headers["location"] == f"{DESTINATION}?utm=x"
+    ana.update("url", link, dropquery=None)
+    assert ana.details("url", link)["dropquery"] is False
+    assert visit(service, "spring?a=b").headers["location"] == f"{DESTINATION}?utm=x&a=b"
+    ana.update("url", link, dropquery=True)
+    assert visit(service, "spring?a=b").headers["location"] == f"{DESTINATION}?utm=x"

@@ -66,6 +66,7 @@ _LINKS = Sheet(
                 "languagetarget": "Destinations by language, as JSON.",
                 "deeplink": "App stores and destinations in apps, as JSON.",
                 "parameters": "Parameters that are added to the destination, as JSON.",
+                "dropquery": "True if the destination does not get the parameters of the visited URL.",
                 "campaign": "Id of the campaign.",
             },
             expiry=as_time,

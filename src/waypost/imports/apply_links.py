@@ -101,7 +101,7 @@ def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
 
 _RULES = (
     *("expiryurl", "type", "metatitle", "metadescription", "metaimage"),
-    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters", "dropquery"),
 )
 DEFAULTS = {name: getattr(links.c[name].default, "arg", None) for name in (*_RULES, "splash", "overlay")}
 """The columns that not every row has: all rows of a statement have the same columns."""

@@ -47,6 +47,7 @@ class Fields(TypedDict, total=False):
     languagetarget: list[dict[str, str]] | None
     deeplink: dict[str, str] | None
     parameters: list[dict[str, str]] | None
+    dropquery: bool | None
 
 
 _COPIED = ("title", "description", "password", "clicklimit", "status", "metatitle", "metadescription")
@@ -62,6 +63,8 @@ def to_columns(tx: Connection, account: int, fields: Fields, settings: Settings)
     values |= _urls(tx, fields, settings)
     if "parameters" in fields:
         values["parameters"] = _parameters(fields["parameters"])
+    if "dropquery" in fields:
+        values["dropquery"] = bool(fields["dropquery"])
     if "expiry" in fields:
         values["expiry"] = clock.last_second(fields["expiry"]) if fields["expiry"] else None
     if "type" in fields:

@@ -43,6 +43,7 @@ def duplicate(tx: Connection, account: int, link: int, *, settings: Settings) ->
         "languagetarget": [{**rule} for rule in details.languagetarget],
         "deeplink": {**details.deeplink},
         "parameters": [{**parameter} for parameter in details.parameters],
+        "dropquery": details.dropquery,
         "pixels": list(details.pixels),
     }
     if listed.host:

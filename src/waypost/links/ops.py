@@ -113,6 +113,7 @@ class Details:
     languagetarget: Sequence[Mapping[str, str]]
     deeplink: Mapping[str, str]
     parameters: Sequence[Mapping[str, str]]
+    dropquery: bool
     pixels: Sequence[int]
 
 

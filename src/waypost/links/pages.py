@@ -38,7 +38,7 @@ SHAPE = Shape(
         "deeplink": ("apple", "google"),
     },
     single=("deeplink",),
-    flags=("unlock",),
+    flags=("unlock", "dropquery"),
     local_times=("expiry",),
     exact=("password",),
     urls=(
@@ -199,6 +199,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
         "deeplink": [deeplink] if details.deeplink else [],
         "custom": link.alias,
         "domain": link.host or context.settings.own_host,
+        "dropquery": "on" if details.dropquery else "",
         "password": "",
         "expiry": "" if details.expiry is None else forms.to_local_input(details.expiry, context.time_zone),
         "clicklimit": "" if details.clicklimit is None else str(details.clicklimit),

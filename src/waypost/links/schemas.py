@@ -44,6 +44,9 @@ _EXPIRY_URL = Field(
     description="Destination of visitors after the expiry or the limit; without one they get 410.",
     examples=["https://example.com/sale-is-over"],
 )
+_DROP_QUERY = Field(
+    description="True: the destination does not get the parameters of the visited URL.", examples=[False]
+)
 _META_TITLE = Field(description="Title of the link's preview in chats and networks.", examples=["Spring sale"])
 _META_DESCRIPTION = Field(
     description="Description for visitors, on the default splash page and in link previews.",
@@ -105,6 +108,7 @@ class LinkDetails(LinkOut):
         description="Parameters that are added to the destination.",
         examples=[[{"name": "utm_source", "value": "newsletter"}]],
     )
+    dropquery: bool = _DROP_QUERY
     pixels: list[int] = _PIXELS
 
 
@@ -248,6 +252,7 @@ class LinkChange(Body):
     languagetarget: list[LanguageRule] | None = _optional_list(200, "Destinations by language, after all others.")
     deeplink: Deeplink | None = Field(None, description="Destinations of phones, after those by device.")
     parameters: list[Parameter] | None = _optional_list(50, "Parameters that are added to the destination.")
+    dropquery: Annotated[bool | None, _DROP_QUERY] = None
 
     def sent(self) -> dict[str, Any]:
         """Return the fields that the body contains, nested ones as dicts, the password hashed."""

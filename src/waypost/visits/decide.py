@@ -51,7 +51,8 @@ def decide(link: LinkView, facts: Facts) -> Outcome:
         return expired_outcome(link)
     if link.password is not None and not facts.unlocked:
         return Refusal("locked")
-    return _redirect(_with_query(_select_destination(link, facts), link, facts.query))
+    query = "" if link.dropquery else facts.query
+    return _redirect(_with_query(_select_destination(link, facts), link, query))
 
 
 def expired_outcome(link: LinkView) -> Outcome:

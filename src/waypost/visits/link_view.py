@@ -33,6 +33,8 @@ class LinkView(NamedTuple):
     languagetarget: Sequence[Mapping[str, str]] = ()
     deeplink: Mapping[str, str] | None = None
     parameters: Sequence[Mapping[str, str]] = ()
+    dropquery: bool = False
+    """The destination does not get the visitor's query."""
     interstitials: Interstitials | None = None
     """Pages before the destination, if any."""
 
@@ -83,6 +85,7 @@ _RULES = LinkView._fields[8:-1]
 _HAS_PIXELS = exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account)
 _HAS_DEFAULTS = and_(
     *(links.c[name].is_(None) for name in ("password", "clicklimit")),
+    ~links.c.dropquery,
     *(_column(name) == literal_column(default) for name, default in _DEFAULTS.items()),
     ~_HAS_PIXELS,
 )
@@ -121,4 +124,5 @@ def link_of(row: Sequence[Any]) -> tuple[LinkView | None, InterstitialColumns | 
     for name in rules.keys() & _DEFAULTS.keys():
         text = rules[name]
         rules[name] = _EMPTY_JSON[text] if text in _EMPTY_JSON else json.loads(text)
+    rules["dropquery"] = bool(rules["dropquery"])  # SQLite has 0 and 1
     return LinkView(*main, **rules), InterstitialColumns(*values[len(_RULES) :])

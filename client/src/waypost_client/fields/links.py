@@ -104,6 +104,8 @@ class NewLink(TypedDict, total=False):
     """Destinations of phones, after those by device."""
     parameters: Sequence[Parameter] | None
     """Parameters that are added to the destination."""
+    dropquery: bool | None
+    """True: the destination does not get the parameters of the visited URL."""
 
 
 class LinkChange(TypedDict, total=False):
@@ -157,3 +159,5 @@ class LinkChange(TypedDict, total=False):
     """Destinations of phones, after those by device."""
     parameters: Sequence[Parameter] | None
     """Parameters that are added to the destination."""
+    dropquery: bool | None
+    """True: the destination does not get the parameters of the visited URL."""

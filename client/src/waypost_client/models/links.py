@@ -100,6 +100,8 @@ class LinkDetails(Record):
     """Destinations of iPhones (`apple`) and Android phones (`google`)."""
     parameters: tuple[Mapping[str, str], ...] = ()
     """Parameters that are added to the destination."""
+    dropquery: bool = False
+    """True: the destination does not get the parameters of the visited URL."""
     pixels: tuple[int, ...] = ()
     """Ids of the tracking pixels that start before the destination."""
 

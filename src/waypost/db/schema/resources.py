@@ -142,6 +142,7 @@ links = owned(
     Column("languagetarget", JSON, nullable=False, default=[]),
     Column("deeplink", JSON, nullable=False, default={}),
     Column("parameters", JSON, nullable=False, default=[]),
+    flag("dropquery"),
     parent("campaign", "campaigns", "SET NULL"),
     number("clicks"),
     number("uniqueclicks"),

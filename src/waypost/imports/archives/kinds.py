@@ -35,7 +35,7 @@ from waypost.utm.api import NewTemplate
 
 _LINK_FIELDS = (
     *("expiryurl", "metatitle", "metadescription", "metaimage"),
-    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters", "dropquery"),
 )
 Check = Callable[[Connection, int, Settings, Mapping[str, Any]], object]
 """Called with a transaction, the account, the settings and the fields of a new item."""

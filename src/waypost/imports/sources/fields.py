@@ -20,7 +20,6 @@ MAX_NUMBER = 10**15
 _SURROGATE = re.compile("[\ud800-\udfff]")
 NO_ATTRIBUTES = VisitAttributes(*[""] * len(VisitAttributes._fields))
 """The labels of clicks of which only the time is known."""
-PASSED_ON = "parameters of the short URL are passed on to the destination, which was turned off"
 """The loss of a link whose source does not do that: every link here does."""
 
 

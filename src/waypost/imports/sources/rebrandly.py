@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from waypost.imports.record import Record
-from waypost.imports.sources.fields import PASSED_ON, Fields
+from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
 
 _API = "https://api.rebrandly.com/v1"
@@ -43,5 +43,5 @@ def _record(line: int, link: Fields) -> Record:
     record.clicks, record.created = link.number("clicks"), link.second("createdAt")
     record.is_disabled = link.text("status") not in ("", "active")
     if link.is_false("forwardParameters"):
-        record.losses.append(PASSED_ON)
+        record.fields["dropquery"] = True
     return record

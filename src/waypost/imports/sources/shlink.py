@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from waypost.imports.record import Clicks, Record
-from waypost.imports.sources.fields import PASSED_ON, Fields, visit
+from waypost.imports.sources.fields import Fields, visit
 from waypost.imports.sources.http_reader import HttpReader
 
 _PAGE, _VISITS_PAGE = 50, 300
@@ -50,7 +50,7 @@ class ShlinkSource:
         if "validSince" in meta:
             record.losses.append(f"it was valid from {meta.text('validSince')} on; now it is at once")
         if link.is_false("forwardQuery"):
-            record.losses.append(PASSED_ON)
+            record.fields["dropquery"] = True
         if link.is_true("hasRedirectRules"):
             self._add_rules(record, code, domain)
         if self._history and link.fields("visitsSummary").number("total"):

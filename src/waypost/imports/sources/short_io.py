@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from waypost.imports.record import Record
-from waypost.imports.sources.fields import PASSED_ON, Fields
+from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
 from waypost.imports.sources.kutt import DISABLED
 
@@ -64,7 +64,7 @@ def _record(line: int, link: Fields, host: str) -> Record:
     if link.text("redirectType") not in ("", "302"):
         record.losses.append(f"the redirect type {link.text('redirectType')} becomes 302")
     if link.is_true("skipQS"):
-        record.losses.append(PASSED_ON)
+        record.fields["dropquery"] = True
     return record
 
 
