@@ -232,6 +232,8 @@ def test_link_statistics_show_clicks_and_export_csv(ana: Person, dashboard: Brow
         ("device=iphone&language=fr", "https://phone.example/"),
         ("device=mac&language=fr", "https://example.fr/"),
         ("device=android", "https://play.google.com/store"),
+        ("language=fr-CA", "https://example.ca/"),
+        ("language=fr-CH", "https://example.fr/"),
         ("country=nowhere&device=toaster&language=%00", TARGET),
     ],
 )
@@ -242,7 +244,10 @@ def test_dry_run_shows_destination_for_visitor(ana: Person, dashboard: Browser, 
         url=TARGET,
         geotarget=[{"location": "Germany", "link": "https://example.de/"}],
         devicetarget=[{"device": "iPhone", "link": "https://phone.example/"}],
-        languagetarget=[{"language": "fr", "link": "https://example.fr/"}],
+        languagetarget=[
+            {"language": "fr", "link": "https://example.fr/"},
+            {"language": "fr-CA", "link": "https://example.ca/"},
+        ],
         deeplink={"google": "https://play.google.com/store"},
     )
     page = dashboard.get(f"/links/{link}/trial?{query}")

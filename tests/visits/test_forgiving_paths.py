@@ -133,4 +133,4 @@ def test_misses_are_cached(ana: Person, service: AsgiClient) -> None:
     ana.write(lambda tx: tx.execute(text("ALTER TABLE aliases RENAME TO hidden")))
     for path in ("nothing_.", "nothing_", "nothing", "nothing/", "nothing_-!", "other", "other),", "other" + "/" * 60):
         assert visit(service, path).status_code == 404, path
-    assert visit(service, "another/").status_code == 503  # it would be read
+    assert visit(service.another(raises=False), "another/").status_code >= 500  # it would be read
