@@ -40,7 +40,7 @@ def test_dashboard_has_no_comments(ana: Person, path: str) -> None:
         ("a.js", "// Title.\nrun();", "run();"),
         ("a.js", "run(); // why\nstop();", "run();\nstop();"),
         ("a.js", "load('https://a.example/');", "load('https://a.example/');"),
-        ("a.js", 'say("\\"// kept"); // gone', 'say("\\"// kept");'),
+        ("a.js", 'say("\\"// kept"); // gone\n', 'say("\\"// kept");\n'),
         ("a.js", "say(`// kept ${name}`); /* gone */", "say(`// kept ${name}`);"),
         ("a.html", "<p>/* kept */</p>", "<p>/* kept */</p>"),
     ],

@@ -44,7 +44,7 @@ def remove(tx: Connection, account: int) -> ops.Account | None:
 def remove_of_other(tx: Connection, administrator: int, account: int) -> ops.Account | None:
     """Like `remove`. Raises INVALID for the administrator's own account: a stolen session or key could remove it."""
     if account == administrator:
-        raise invalid("", "You cannot remove your own two-factor authentication like this. Use your account page, or a command.")
+        raise invalid("", "Remove your own two-factor authentication on your account page, or by a command.")
     return remove(tx, account)
 
 

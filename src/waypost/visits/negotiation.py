@@ -1,13 +1,11 @@
 """Content negotiation with visitors: which of them get a page, and which the bytes or JSON (decisions 22, 49)."""
 
-import re
 from functools import lru_cache
 
 from waypost.clicks.classify import classifier
 
 _BROWSERS = ("Mozilla/", "Opera/")
 _MAX_ACCEPT = 1024  # characters; longer values are cut before they are cached
-_NOT_ACCEPTABLE = re.compile(r"\s*q\s*=\s*0*(?:\.0*)?\s*\Z")
 
 
 def prefers_json(accept: str) -> bool:
@@ -37,6 +35,12 @@ def _named_types(accept: str) -> frozenset[str]:
     named = set()
     for media_range in accept.lower().split(","):
         media_type, *parameters = media_range.split(";")
-        if not any(map(_NOT_ACCEPTABLE.match, parameters)):
+        if not any(map(_is_not_acceptable, parameters)):
             named.add(media_type.strip())
     return frozenset(named)
+
+
+def _is_not_acceptable(parameter: str) -> bool:
+    """Return whether a parameter is `q=0`, in any form."""
+    name, _, value = parameter.partition("=")
+    return name.strip() == "q" and not value.strip(" \t0.")

@@ -7,12 +7,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader
 
-_TEXT = r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"""
-_BLOCK = r"\s*/\*.*?\*/"
-# A text is kept, so that `//` in an address is none of the comments behind it.
-_CSS_COMMENT = re.compile(f"({_TEXT})|{_BLOCK}", re.DOTALL)
-_JS_COMMENT = re.compile(rf"({_TEXT})|{_BLOCK}|\s*//[^\n]*", re.DOTALL)
-_COMMENTS = {".css": _CSS_COMMENT, ".js": _JS_COMMENT}
+_MARK = re.compile(r"""["'`]|/\*|//""")
 
 
 class TemplateLoader(PackageLoader):
@@ -31,5 +26,27 @@ def script(name: str) -> str:
 
 def without_comments(source: str, name: str) -> str:
     """Return a source without comments. Its name says whether it is a style sheet or a script; others are unchanged."""
-    comments = _COMMENTS.get(name[name.rfind(".") :])
-    return source if comments is None else comments.sub(lambda match: match[1] or "", source).lstrip("\n")
+    if not name.endswith((".css", ".js")):
+        return source
+    parts, end = [], 0
+    while mark := _MARK.search(source, end):
+        start = mark.start()
+        if mark[0] == "/*":
+            parts.append(source[end:start].rstrip())
+            end = source.index("*/", start) + 2
+        elif mark[0] == "//" and name.endswith(".js"):
+            parts.append(source[end:start].rstrip())
+            end = source.index("\n", start)
+        else:
+            after = mark.end() if mark[0] == "//" else _end_of_text(source, start)
+            parts.append(source[end:after])
+            end = after
+    return "".join([*parts, source[end:]]).lstrip()
+
+
+def _end_of_text(source: str, start: int) -> int:
+    """Return the position after a text, whose quote is at `start`."""
+    end = start + 1
+    while source[end] != source[start]:
+        end += 2 if source[end] == "\\" else 1
+    return end + 1
