@@ -5,6 +5,7 @@ import re
 from io import BytesIO
 from typing import Any
 
+import pytest
 from PIL import Image
 
 from tests.conftest import Person
@@ -57,6 +58,33 @@ def test_preview_shows_card_of_destination_with_image_encoded_again(internet: Fa
     assert ">Mine</p>" in own
     assert "data:image/jpeg" not in own, "no image, so nothing is shown"
     assert "could not be read: it is larger than" in large
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "title", "place"),
+    [
+        ("x-sjis", "cp932", "\u2460\u3231", "header"),
+        ("Shift_JIS", "cp932", "\u2460\u3231", "page"),
+        ("windows-31j", "cp932", "\u2460\u3231", "page"),
+        ("iso-8859-1", "cp1252", "\u201eB\u00fcro\u201c \u20ac", "header"),
+        ("gb2312", "gbk", "\u9555", "page"),
+        ("ks_c_5601-1987", "cp949", "\ub620", "page"),
+        ("utf-16", "utf-8", "B\u00fcro", "page"),
+        ("unknown", "utf-8", "B\u00fcro", "header"),
+        ("utf-8", "utf-8-sig", "B\u00fcro", "header"),
+        ("iso-8859-1", "utf-8-sig", "B\u00fcro", "header"),
+    ],
+)
+def test_preview_reads_page_in_encoding_as_browsers_do(
+    internet: FakeInternet, dashboard: Browser, label: str, codec: str, title: str, place: str
+) -> None:
+    declared = f'<meta charset="{label}">' if place == "page" else ""
+    media_type = "text/html" if place == "page" else f"text/html; charset={label}"
+    body = f"{declared}<title>{title}</title>".encode(codec)
+    with server(lambda _: [ok(body, f"Content-Type: {media_type}".encode())]) as internet.routes[PUBLIC]:
+        internet.add_host("shop.example", PUBLIC)
+        page = dashboard.submit("/links/preview", at="/links/new", url="http://shop.example/").text
+    assert title in page
 
 
 def test_preview_reads_no_internal_address_and_is_rate_limited(internet: FakeInternet, dashboard: Browser) -> None:

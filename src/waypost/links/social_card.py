@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
+import webencodings
+
 from waypost.errors import Problem
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
@@ -17,7 +19,7 @@ _MAX_IMAGE_BYTES = 2 * 1024 * 1024
 _RULES = Rules("metaimage", 600, _MAX_IMAGE_BYTES, ("PNG", "JPEG", "WEBP", "GIF"))
 _SECONDS = 5
 _MAX_TEXT = 300
-_CHARSET = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"'/>;,]{1,40})", re.IGNORECASE)
 _HEAD_BYTES = 4096
 _MAX_PARSED = 100_000  # characters: the parser can be slow with malformed text
 _TITLES = ("og:title", "twitter:title", "title")
@@ -70,12 +72,21 @@ def _absolute(url: str, image: str) -> str:
 
 
 def _text(response: FetchedResponse) -> str:
-    declared = response.headers.get("content-type", "").encode("latin-1", "replace")
-    match = _CHARSET.search(declared) or _CHARSET.search(response.body[:_HEAD_BYTES])
-    try:
-        return response.body.decode(match[1].decode() if match else "utf-8", "replace")
-    except (LookupError, ValueError):  # an unknown encoding, or one that is none of text
-        return response.body.decode("utf-8", "replace")
+    """Return the text of a page. A byte order mark, the header and the page name its encoding, as the web names them.
+
+    The names are those of the Encoding Standard of the WHATWG: `shift_jis` is Windows-31J, `iso-8859-1` Windows-1252.
+    """
+    in_page = _named_encoding(response.body[:_HEAD_BYTES].decode("latin-1"))
+    if in_page and in_page.name in ("utf-16le", "utf-16be"):
+        in_page = webencodings.UTF8  # the name could be read, so it is wrong
+    encoding = _named_encoding(response.headers.get("content-type", "")) or in_page or webencodings.UTF8
+    text: str = webencodings.decode(response.body, encoding)[0]
+    return text
+
+
+def _named_encoding(text: str) -> webencodings.Encoding | None:
+    match = _CHARSET.search(text)
+    return webencodings.lookup(match[1]) if match else None
 
 
 class _CardParser(HTMLParser):
