@@ -18,6 +18,6 @@ def visit_longest(client: httpx2.Client, alias: str) -> int:
         assert response.status_code == 302, (length, response.status_code, response.text[:200])
         expected = MAX_LOCATION - MAX_QUERY + length - (not length)
         assert len(response.headers["location"]) == expected
-    refused = client.get(f"/{alias}?{'q' * (MAX_QUERY + 1)}")
+    refused = client.get(f"/{alias}?{'q' * (MAX_QUERY + 1)}", headers={"Accept": "application/json"})
     assert (refused.status_code, refused.json()["code"]) == (414, "too_long")
     return len(lengths)

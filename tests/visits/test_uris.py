@@ -11,7 +11,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.qr_decoders import zxing
-from tests.support.visits import ACCEPT_HTML, ANDROID, CURL, SLACK, click_totals, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, ANDROID, CHROME, SLACK, click_totals, clicks, new_link, visit
 from waypost.settings import Settings
 from waypost.uris import MAX_DESTINATION, MAX_LOCATION, MAX_QUERY
 
@@ -61,6 +61,12 @@ def test_redirects_of_domain_are_uris(ana: Person) -> None:
     assert [_location(ana, f"{BRAND}/{path}") for path in ("", "unknown")] == [URI, URI]
 
 
+def test_redirect_of_domain_root_passes_on_visitors_query(ana: Person) -> None:
+    ana.add("domain", domain=BRAND, redirectroot="https://bücher.example/?a=1&b=2#ß", redirect404=IRI)
+    assert _location(ana, f"{BRAND}/?b=3&c=%C3%BC") == "https://xn--bcher-kva.example/?a=1&b=3&c=%C3%BC#%C3%9F"
+    assert visit(ana.client, f"{BRAND}/?{'q' * (MAX_QUERY + 1)}").status_code == 414
+
+
 @pytest.mark.parametrize("settings", [{"root_redirect": IRI, "not_found_redirect": IRI}], indirect=True, ids=["own"])
 def test_redirects_of_settings_are_uris(ana: Person) -> None:
     assert [_location(ana, path) for path in ("", "unknown")] == [URI, URI]
@@ -70,7 +76,7 @@ def test_rotator_and_preview_send_uris(ana: Person) -> None:
     campaign = ana.add("campaign", name="A", slug="all")
     new_link(ana, "spring", url=IRI, campaign=campaign)
     assert _location(ana, "r/all") == URI
-    assert visit(ana.client, "spring+").json()["url"] == URI
+    assert visit(ana.client, "spring+", headers=ACCEPT_JSON).json()["url"] == URI
 
 
 def test_pages_before_destination_link_to_uris(ana: Person, framed_site: FakeInternet) -> None:
@@ -80,7 +86,7 @@ def test_pages_before_destination_link_to_uris(ana: Person, framed_site: FakeInt
     for fields in ({"type": str(splash)}, {"type": f"overlay-{overlay}"}, {"pixels": [pixel]}, {"metaimage": IRI}):
         alias = f"link-{new_link(ana, 'x', url=IRI)}"
         ana.update("url", ana.get("/urls")["data"]["urls"][0]["id"], custom=alias, **fields)
-        page = open_page(ana, alias, agent=SLACK if "metaimage" in fields else CURL, headers=ACCEPT_HTML)
+        page = open_page(ana, alias, agent=SLACK if "metaimage" in fields else CHROME, headers=ACCEPT_HTML)
         assert page.status == 200, fields
         assert URI.replace("#", "#") in page.response.text
         assert "straße" not in page.response.text, fields
@@ -102,11 +108,11 @@ def test_bio_page_sends_uris(ana: Person) -> None:
 
 
 def test_qr_codes_contain_and_open_uris(ana: Person) -> None:
-    link = ana.add("qr", type="link", data=IRI, custom="link")
-    ana.add("qr", type="link", data=IRI, custom="static", dynamic=False)
-    ana.add("qr", type="app", data={"url": IRI}, custom="app")
-    assert [_location(ana, alias) for alias in ("link", "static", "app")] == [URI] * 3
-    assert zxing(visit(ana.client, "qr/static.png").content) == URI
+    link = ana.add("qr", type="link", data=IRI, custom="code")
+    ana.add("qr", type="link", data=IRI, custom="fixed", dynamic=False)
+    ana.add("qr", type="app", data={"url": IRI}, custom="store")
+    assert [_location(ana, alias) for alias in ("code", "fixed", "store")] == [URI] * 3
+    assert zxing(visit(ana.client, "qr/fixed.png").content) == URI
     assert ana.get(f"/qr/{link}")["details"]["data"] == IRI
 
 
@@ -143,7 +149,7 @@ def test_query_too_long_for_redirect_is_refused_and_not_counted(ana: Person, set
     for query in ("q" * (MAX_QUERY + 1), "é" * (MAX_QUERY // 6 + 1)):
         page = visit(ana.client, f"spring?{query}", headers=ACCEPT_HTML)
         assert (page.status_code, "Address too long" in page.text) == (414, True)
-        assert visit(ana.client, f"spring?{query}").json()["code"] == "too_long"
+        assert visit(ana.client, f"spring?{query}", headers=ACCEPT_JSON).json()["code"] == "too_long"
     assert clicks(ana, link) == (1, 1)
     assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1}
 

@@ -1,11 +1,19 @@
 """The query of a URL: parameters of several sources in one (decision 49)."""
 
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 
 def name_of(pair: str) -> str:
     """Return the decoded name of `name=value`."""
     return unquote_plus(pair.partition("=")[0])
+
+
+def with_queries(url: str, *queries: str) -> str:
+    """Return a web URL with the parameters of these queries, as `joined`."""
+    if not any(queries):
+        return url
+    parts = urlsplit(url)
+    return parts._replace(query=joined(parts.query, *queries)).geturl()
 
 
 def joined(*queries: str) -> str:

@@ -1,11 +1,11 @@
 """Decide the outcome of a visit to a link: a pure function of facts (decisions 46, 47, 49)."""
 
 from typing import Literal, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from waypost.clicks.classify import language_ranges
 from waypost.uris import MAX_LOCATION, exceeds
-from waypost.urls.query import joined
+from waypost.urls.query import with_queries
 from waypost.visits.link_view import LinkView
 
 RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear", "too_long"]
@@ -94,5 +94,4 @@ def _with_query(url: str, link: LinkView, query: str) -> str:
     if not url.lower().startswith(_WEB) or not (query or link.parameters):
         return url
     parameters = urlencode([(parameter["name"], parameter.get("value", "")) for parameter in link.parameters])
-    parts = urlsplit(url)
-    return parts._replace(query=joined(parts.query, parameters, query)).geturl()
+    return with_queries(url, parameters, query)

@@ -9,9 +9,10 @@ from starlette.responses import Response
 from waypost.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.http.client_ip import client_ip, is_private
 from waypost.settings import ROOT_PAGE
-from waypost.uris import ascii_host
+from waypost.uris import ascii_host, encoded
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
+from waypost.urls.query import with_queries
 from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
@@ -31,7 +32,8 @@ async def root(request: Request, services: Services) -> Response:
     host = request_host(request, services.settings)
     domain = await services.visits.find_domain(host)
     if domain is not None and domain.redirectroot:
-        return await domain_redirect(request, services, domain.redirectroot)
+        query = encoded(request.scope["query_string"])
+        return await domain_redirect(request, services, domain.redirectroot, query=query)
     if host != OWN:
         return refuse_host(request, services) if domain is None else services.pages.refuse(request, "missing")
     if services.settings.root_redirect == ROOT_PAGE:
@@ -62,11 +64,11 @@ def refuse_host(request: Request, services: Services) -> Response:
     return services.pages.refuse(request, "missing", detail=detail)
 
 
-async def domain_redirect(request: Request, services: Services, url: str) -> Response:
-    """Redirect to a URL that the owner of a branded domain has set, unless it is blocked."""
+async def domain_redirect(request: Request, services: Services, url: str, *, query: str = "") -> Response:
+    """Redirect to a URL that the owner of a branded domain has set, unless it is blocked. `query` is the visitor's."""
     if (await services.visits.blocklist()).blocks(url):
         return services.pages.refuse(request, "blocked")
-    return redirect(url)
+    return redirect(with_queries(url, query))
 
 
 async def profile(request: Request, services: Services) -> Response:
