@@ -69,7 +69,7 @@ MATCHES: dict[str, set[str]] = {
     "\u00d6L": {"fruit"},
     "\u00e4p": {"fruit"},
     "\u00c4PF": {"fruit"},
-    "\u0130": {"fruit"},
+    "\u0130": {"shop", "fruit", "bare"},  # compared without its dot, as i
     "\u0130s": {"fruit"},
     "\u672c": {"fruit"},
     "\u65e5\u672c": {"fruit"},

@@ -15,6 +15,7 @@ from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import accounts, plans, sessions
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import account_deleted, account_not_found, invalid, taken
+from waypost.text_folding import folded
 
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
@@ -135,7 +136,7 @@ def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Account]:
     """Return a page of all accounts, oldest first; with `q`, of those whose username or e-mail address contains it."""
     query, keys = _select_accounts(), (accounts.c.username_key, accounts.c.email_key)
     if q:
-        query = query.where(or_(*(key.contains(q.casefold(), autoescape=True) for key in keys)))
+        query = query.where(or_(*(key.contains(folded(q), autoescape=True) for key in keys)))
     return crud.counted_page(tx, query.order_by(accounts.c.id), window, Account)
 
 

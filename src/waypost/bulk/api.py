@@ -20,6 +20,7 @@ from waypost.errors import Kind, Problem, invalid
 from waypost.links import search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
+from waypost.search.words import short_url
 
 MAX_ITEMS = 1000
 _ITEMS_PER_REQUEST = 100  # of the rate limit
@@ -186,8 +187,9 @@ def _matching(context: RequestContext, selection: Selection) -> Sequence[int]:
 def _select(tx: Connection, context: RequestContext, selection: Selection) -> Sequence[int]:
     """Return the ids of the selected links in order, at most one more than allowed."""
     link_filter = LinkFilter(selection.campaign, selection.channel, selection.status)
-    words = (selection.q.casefold(),) if selection.q else ()
-    query = search.matching_ids(tx, context.account, words=words, link_filter=link_filter)
+    q = selection.q or ""
+    short = short_url(tx, context.account, q, settings=context.settings)
+    query = search.literal_ids(tx, context.account, q=q, short=short, link_filter=link_filter)
     return tx.execute(query.order_by(*query.selected_columns).limit(MAX_ITEMS + 1)).scalars().all()
 
 

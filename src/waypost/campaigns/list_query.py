@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from waypost.campaigns.rotator_candidates import usable
 from waypost.db.schema import accounts, campaigns, domains, links
+from waypost.text_folding import folded
 from waypost.urls.validation import host_of
 
 PER_PAGE = 25
@@ -66,7 +67,7 @@ def list_links(tx: Connection, campaign: int, *, number: int, q: str, now: int) 
     start = (number - 1) * PER_PAGE
     query = usable(select(c.host, domains.c.scheme, c.alias, c.title, c.url), campaign, now).order_by(c.id.desc())
     if q:
-        term = q.casefold()
+        term = folded(q)
         # The search column also contains private text such as descriptions, so it only narrows the candidates.
         rows = tx.execute(query.where(c.search.contains(term, autoescape=True)))
         matches = [link for link in map(_listed_link, rows) if _matches(link, term)]
@@ -97,4 +98,4 @@ def site_of(url: str) -> str:
 
 
 def _matches(link: ListedLink, term: str) -> bool:
-    return any(term in text.casefold() for text in (link.title, link.site, link.alias))
+    return any(term in folded(text) for text in (link.title, link.site, link.alias))

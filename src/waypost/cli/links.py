@@ -7,11 +7,13 @@ from sqlalchemy import Connection, select
 
 from waypost import clock
 from waypost.cli import access, console, items
+from waypost.db.crud import Page
 from waypost.db.schema import links
 from waypost.links import bulk_changes, ops, search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.links.ops import Link
+from waypost.search import words
 from waypost.urls.short_urls import short_url
 
 link = typer.Typer(no_args_is_help=True)
@@ -28,11 +30,17 @@ def list_links(
     json: console.AsJson = False,
 ) -> None:
     """List the links of an account, newest first."""
-    base = access.settings().base
+    settings = access.settings()
+    base = settings.base
     with access.database_and_account(identifier) as (database, account):
         link_filter = LinkFilter(status=status)
         window = items.window(limit, page_number)
-        page = database.read(lambda tx: search.page(tx, account.id, window, q=q, link_filter=link_filter))
+
+        def work(tx: Connection) -> Page[ops.Link]:
+            short = words.short_url(tx, account.id, q, settings=settings)
+            return search.page(tx, account.id, window, q=q, short=short, link_filter=link_filter)
+
+        page = database.read(work)
     items.print_page(page, [_row(base, each) for each in page.items], _COLUMNS, json=json)
 
 

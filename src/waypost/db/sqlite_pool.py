@@ -13,6 +13,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost.db.parameters import check_parameters, dump_json
 from waypost.db.write_queue import MAX_SECONDS
+from waypost.text_folding import folded
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -35,7 +36,7 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
         _use_wal(connection)
         for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
-        connection.create_function("casefold", 1, _casefold, deterministic=True)
+        connection.create_function("folded", 1, _folded, deterministic=True)
 
     if begin:
         event.listen(engine, "begin", partial(_begin, begin))
@@ -81,9 +82,9 @@ class IdleConnections:
             self._idle.pop().close()
 
 
-def _casefold(content: str | None) -> str | None:
-    """Fold the case of every script; SQLite's `lower` folds that of ASCII only."""
-    return content if content is None else content.casefold()
+def _folded(content: str | None) -> str | None:
+    """Fold a text; SQLite's `lower` folds the case of ASCII only."""
+    return content if content is None else folded(content)
 
 
 def _begin(statement: str, connection: Connection) -> None:

@@ -7,6 +7,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from sqlalchemy import Connection
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
@@ -15,12 +16,14 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import MultilineText, PathId
+from waypost.db.crud import Page
 from waypost.errors import invalid
 from waypost.files import deletion, ops, upload, upload_form
 from waypost.files.schemas import FileAnswer, FileChange, FileDetails, FileDone, FileList, FileOut, UploadSettings
 from waypost.files.stream_route import StreamRoute
 from waypost.http import file_names
 from waypost.http.body_headers import refuse_partial_or_encoded
+from waypost.search import words
 from waypost.signing import installation_signer
 from waypost.urls.short_urls import short_url
 
@@ -42,11 +45,21 @@ def list_files(
     context: Context,
     page_request: pagination.RequestedPage,
     name: Annotated[
-        MultilineText, Query(max_length=255, description="Only files whose name contains it.", examples=["report"])
+        MultilineText,
+        Query(
+            max_length=255,
+            description="Only files whose name contains it, or with this short URL or `/alias`.",
+            examples=["report"],
+        ),
     ] = "",
 ) -> FileList:
     """List files, newest first."""
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=name))
+
+    def work(tx: Connection) -> Page[ops.Details]:
+        short = words.short_url(tx, context.account, name, settings=context.settings)
+        return ops.page(tx, context.account, page_request, name=name, short=short)
+
+    page = context.read_after_ingest(work)
     return FileList(**pagination.paging_fields(page), list=[FileOut(**_fields(file, context)) for file in page.items])
 
 

@@ -16,6 +16,7 @@ from waypost.search import items
 from waypost.search.words import Word
 from waypost.settings import Settings
 from waypost.storage import orphans
+from waypost.text_folding import folded
 from waypost.urls import alias_namespace, hostnames
 
 R = TypeVar("R", bound="File")
@@ -88,12 +89,18 @@ class UploadQuota:
     left: int | None
 
 
-def page(tx: Connection, account: int, window: PageRequest, *, name: str = "") -> Page[Details]:
-    """Return a page of the account's files whose name contains `name`, ignoring case, newest first.
+def page(
+    tx: Connection, account: int, window: PageRequest, *, name: str = "", short: tuple[str, str] | None = None
+) -> Page[Details]:
+    """Return a page of the account's files whose name contains `name`, or whose short URL begins with `short`.
 
-    Every page costs the same without a name; otherwise the cost grows with the account's files.
+    The newest are first. Every page costs the same without a name; otherwise the cost grows with the account's files.
     """
-    return _page(tx, account, window, files.c.search.contains(name.casefold(), autoescape=True) if name else None)
+    word = Word(folded(name), short=short)
+    if not word.text:
+        return _page(tx, account, window, None)
+    is_named = files.c.search.contains(word.text, autoescape=True)
+    return _page(tx, account, window, is_named | word.begins_short_url(files.c.host, files.c.alias))
 
 
 def search(
@@ -232,7 +239,7 @@ def _columns(fields: Fields, filename: str) -> dict[str, Any]:
     values: dict[str, Any] = {name: fields[name] for name in ("password", "maxdownloads") if name in fields}
     if "name" in fields:
         values["name"] = fields["name"] or filename
-        values["search"] = f"{values['name']}\x1f{filename}".casefold()
+        values["search"] = folded(f"{values['name']}\x1f{filename}")
     if "expiry" in fields:
         values["expiry"] = None if fields["expiry"] is None else clock.last_second(fields["expiry"])
     return values

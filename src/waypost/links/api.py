@@ -14,6 +14,7 @@ from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import MultilineText, PathId
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
+from waypost.db.crud import Page
 from waypost.errors import Kind, Problem
 from waypost.links import bulk_changes, changes, creation, ops, search
 from waypost.links.schemas import (
@@ -28,6 +29,7 @@ from waypost.links.schemas import (
     LinkUpdated,
     NewLink,
 )
+from waypost.search import words
 from waypost.urls.short_urls import origin
 
 router = APIRouter(tags=["Links"])
@@ -44,7 +46,8 @@ def list_links(
         MultilineText,
         Query(
             max_length=255,
-            description="Only links whose title, destination, alias or description contains it.",
+            description="Only links whose title, destination, alias or description contains it, in any case and Unicode"
+            " form, or whose short URL or `/alias` begins with it.",
             examples=["sale"],
         ),
     ] = "",
@@ -64,7 +67,12 @@ def list_links(
     if short is not None:
         return _find_link(context, short)
     by: search.Order = "click" if order == "click" else "date"
-    page = context.read_after_ingest(lambda tx: search.page(tx, context.account, page_request, order=by, q=q))
+
+    def work(tx: Connection) -> Page[ops.Link]:
+        short = words.short_url(tx, context.account, q, settings=context.settings)
+        return search.page(tx, context.account, page_request, order=by, q=q, short=short)
+
+    page = context.read_after_ingest(work)
     return pagination.list_response("urls", page, lambda link: LinkOut(**listed_fields(link, context)))
 
 

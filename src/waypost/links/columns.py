@@ -13,6 +13,7 @@ from waypost.db import crud
 from waypost.db.schema import campaigns, overlays, splashes
 from waypost.errors import in_entry, invalid
 from waypost.settings import Settings
+from waypost.text_folding import folded
 from waypost.uris import MAX_PARAMETERS
 from waypost.urls import blocklist, validation
 
@@ -82,8 +83,8 @@ def url_hash(url: str) -> int:
 
 
 def search_text(values: Mapping[str, Any]) -> str:
-    """Return the text that searches match: title, destination, alias and description, case-folded."""
-    return _SEPARATOR.join(values.get(name) or "" for name in _SEARCH_FIELDS).casefold()
+    """Return the text that searches match: title, destination, alias and description, folded."""
+    return folded(_SEPARATOR.join(values.get(name) or "" for name in _SEARCH_FIELDS))
 
 
 def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, select
 
 from waypost.db.schema import campaigns, channels
 from waypost.errors import invalid
+from waypost.text_folding import folded
 
 GROUPS = {"campaign": campaigns, "channel": channels}
 _MAX_SUGGESTED = 20
@@ -13,12 +14,14 @@ _MAX_READ = 10_000  # names that a search compares, the newest first
 
 
 def find(tx: Connection, account: int, kind: str, name: str) -> int | None:
-    """Return the id of the group with this name, without regard to case unless two names differ in it only."""
+    """Return the id of the group with this name; without an equal one, of one that differs in case or Unicode form."""
     c = GROUPS[kind].c
-    # The second condition is for SQLite, which folds the case of ASCII only.
-    same = select(c.id).where(c.account == account, or_(func.lower(c.name) == name.lower(), c.name == name))
-    exact_first = same.order_by((c.name == name).desc(), c.id).limit(1)
-    return tx.execute(exact_first).scalar_one_or_none()
+    exact: int | None = tx.execute(select(c.id).where(c.account == account, c.name == name)).scalar_one_or_none()
+    if exact is not None:
+        return exact
+    newest = select(c.id, c.name).where(c.account == account).order_by(c.id.desc()).limit(_MAX_READ)
+    same = [group for group, other in tx.execute(newest).all() if folded(other) == folded(name)]
+    return min(same, default=None)
 
 
 def find_campaign(tx: Connection, account: int, name: str) -> int:
@@ -36,6 +39,6 @@ def suggest(tx: Connection, account: int, kind: str, text: str) -> Sequence[str]
     """
     c = GROUPS[kind].c
     newest = select(c.name).where(c.account == account).order_by(c.id.desc()).limit(_MAX_READ)
-    part = " ".join(text.split()).casefold()
-    matches = [name for name in tx.execute(newest).scalars() if part in name.casefold()]
-    return sorted(matches, key=lambda name: not name.casefold().startswith(part))[:_MAX_SUGGESTED]
+    part = folded(" ".join(text.split()))
+    matches = [name for name in tx.execute(newest).scalars() if part in folded(name)]
+    return sorted(matches, key=lambda name: not folded(name).startswith(part))[:_MAX_SUGGESTED]

@@ -22,6 +22,7 @@ from waypost.links import search
 from waypost.links.filters import NO_FILTER, LinkFilter, filtered_ids, passes
 from waypost.links.ops import Link, get_many
 from waypost.search.words import Word
+from waypost.text_folding import folded
 from waypost.urls import alias_namespace
 
 MAX_MATCHES = 1_000
@@ -77,7 +78,7 @@ def _sources(
             yield _restricted(account, group, others, link_filter)
         if word.short:
             # The text of a link contains its alias.
-            query = search.matching_ids(tx, account, words=[word.short[1].casefold()], link_filter=link_filter)
+            query = search.matching_ids(tx, account, words=[folded(word.short[1])], link_filter=link_filter)
             link = links.alias()
             is_match = (
                 word.begins_short_url(link.c.host, link.c.alias),

@@ -22,7 +22,7 @@ In the table, the account has N links, F of them pass the filter, and A links co
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
 from waypost.db import page_counters
 from waypost.db.crud import Page, PageRequest
@@ -30,6 +30,8 @@ from waypost.db.schema import links
 from waypost.links import search_index
 from waypost.links.filters import NO_FILTER, LinkFilter, filtered_ids, passes
 from waypost.links.ops import Link, get_many, newest
+from waypost.search.words import Word
+from waypost.text_folding import folded
 
 Order = Literal["date", "click"]
 FEW_LINKS = 10_000
@@ -55,11 +57,16 @@ def page(
     *,
     order: Order = "date",
     q: str = "",
+    short: tuple[str, str] | None = None,
     link_filter: LinkFilter = NO_FILTER,
 ) -> Page[Link]:
-    """Return a page of the account's links, newest or most clicked first, that contain `q` and pass the filter."""
-    if q or link_filter != NO_FILTER:
-        return _page_of_matches(tx, account, window, order=order, q=q.casefold(), link_filter=link_filter)
+    """Return a page of the account's links, newest or most clicked first, that contain `q` and pass the filter.
+
+    `short`: the (host, alias) of a short URL that is `q`; links match it, too, if it begins theirs.
+    """
+    if folded(q) or link_filter != NO_FILTER:
+        word = Word(folded(q), short=short)
+        return _page_of_matches(tx, account, window, order=order, q=word, link_filter=link_filter)
     total = page_counters.total(tx, account, links.name)
     if window.offset >= total:
         return Page((), total, window)
@@ -80,7 +87,7 @@ def has_more_than(tx: Connection, query: Select[int], limit: int) -> bool:
 def matching_ids(
     tx: Connection, account: int, *, words: Sequence[str], link_filter: LinkFilter, limit: int | None = None
 ) -> Select[int]:
-    """Select the ids of the links that contain all words (case-folded) and pass the filter, by the plan in the table.
+    """Select the ids of the links that contain all words (folded) and pass the filter, by the plan in the table.
 
     `limit`: the plan for so many of the newest, instead of all. With many matches, the filtered links are tested one by
     one, since the newest matches come early.
@@ -114,10 +121,28 @@ def _plan(
     return _Plan(filtered.where(*(links.c.search.contains(word, autoescape=True) for word in words)), counted=counted)
 
 
+def literal_ids(
+    tx: Connection, account: int, *, q: str, short: tuple[str, str] | None, link_filter: LinkFilter
+) -> Select[int]:
+    """Select the ids of the links of `page`."""
+    return _literal_plan(tx, account, Word(folded(q), short=short), link_filter).query
+
+
+def _literal_plan(tx: Connection, account: int, q: Word, link_filter: LinkFilter) -> _Plan:
+    if q.short is None:
+        return _plan(tx, account, (q.text,) if q.text else (), link_filter)
+    # The text of a link contains its alias, and so does `q`.
+    plan = _plan(tx, account, (folded(q.short[1]),), link_filter)
+    link = links.alias()
+    is_match = or_(link.c.search.contains(q.text, autoescape=True), q.begins_short_url(link.c.host, link.c.alias))
+    is_same = link.c.id == plan.query.selected_columns[0]
+    return plan._replace(query=plan.query.where(select(link.c.id).where(is_same, is_match).exists()), counted=None)
+
+
 def _page_of_matches(
-    tx: Connection, account: int, window: PageRequest, *, order: Order, q: str, link_filter: LinkFilter
+    tx: Connection, account: int, window: PageRequest, *, order: Order, q: Word, link_filter: LinkFilter
 ) -> Page[Link]:
-    matching, is_ordered, counted = _plan(tx, account, (q,) if q else (), link_filter)
+    matching, is_ordered, counted = _literal_plan(tx, account, q, link_filter)
     counted = matching if counted is None else counted
     if order == "date" and not is_ordered:
         return _page_of_unordered(tx, window, matching)

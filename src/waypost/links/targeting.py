@@ -4,6 +4,7 @@ A rule with any other name would never match, so it is refused. Rules saved earl
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
@@ -45,7 +46,7 @@ _CODE_BY_LANGUAGE = {name.casefold(): LANGUAGES.get(code, code) for code, name i
 
 def read_country(value: str) -> str:
     """Return a name or code that visits have, and their name for other names of a country. Raises ValueError."""
-    text = " ".join(value.split())
+    text = unicodedata.normalize("NFC", " ".join(value.split()))
     if text.casefold() in _KNOWN_COUNTRIES:
         return text
     code = _COUNTRY_VARIANTS.get(text.casefold().replace("\u2019", "'"))
@@ -56,7 +57,7 @@ def read_country(value: str) -> str:
 
 def read_device(value: str) -> str:
     """Return a device, system or type that visits have, or their name for it. Raises ValueError."""
-    text = " ".join(value.split())
+    text = unicodedata.normalize("NFC", " ".join(value.split()))
     if text.casefold() in _KNOWN_DEVICES:
         return text
     name = _DEVICE_VARIANTS.get(text.casefold())

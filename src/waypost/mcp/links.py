@@ -16,6 +16,7 @@ from waypost.links.dead_links import CheckResult
 from waypost.links.filters import LinkFilter, State
 from waypost.links.schemas import LinkChange, LinkDetails, LinkOut, NewLink
 from waypost.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext, paging
+from waypost.search import words
 
 _LINK = Field(description="Id of the link, as find_links returns it.")
 
@@ -91,16 +92,14 @@ def find_links(context: ToolContext, arguments: FindLinks) -> LinkPage:
     Use `order: click` for the most clicked links. Returns one page; ask for `next_page` for more.
     """
     link_filter = LinkFilter(arguments.campaign, arguments.channel, arguments.status, state=arguments.state)
-    page = context.read_after_ingest(
-        lambda tx: search.page(
-            tx,
-            context.account,
-            arguments.window,
-            order=arguments.order,
-            q=arguments.q or "",
-            link_filter=link_filter,
-        )
-    )
+    q = arguments.q or ""
+
+    def work(tx: Connection) -> Page[ops.Link]:
+        short = words.short_url(tx, context.account, q, settings=context.settings)
+        order, window = arguments.order, arguments.window
+        return search.page(tx, context.account, window, order=order, q=q, short=short, link_filter=link_filter)
+
+    page = context.read_after_ingest(work)
     return LinkPage(**paging(page), links=[LinkOut(**api.listed_fields(link, context)) for link in page.items])
 
 

@@ -11,6 +11,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import blocklist_entries
 from waypost.errors import Kind, Problem, invalid
+from waypost.text_folding import folded
 from waypost.uris import ascii_host
 from waypost.urls import alias_namespace, blocklist
 
@@ -56,7 +57,7 @@ def list_all(tx: Connection) -> list[Block]:
 def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Block]:
     """Return a page of the list, newest first; with `q`, of the entries that contain it."""
     c = blocklist_entries.c
-    is_match = c.value.contains(q.casefold(), autoescape=True) if q else true()
+    is_match = c.value.contains(folded(q), autoescape=True) if q else true()
     query = crud.select_columns(blocklist_entries, Block).where(is_match)
     return crud.counted_page(tx, query.order_by(c.created.desc(), c.kind, c.value), window, Block)
 

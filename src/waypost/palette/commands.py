@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from waypost.dashboard import navigation
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.languages import LANGUAGES
+from waypost.text_folding import folded
 
 
 @dataclass(frozen=True)
@@ -106,5 +107,5 @@ def _pages(*, is_admin: bool) -> Iterator[Command]:
 
 def _matches(command: Command, q: str) -> bool:
     translated = [gettext(text) for text in (command.keywords, "" if command.language else command.label) if text]
-    content = " ".join(("", command.label, command.keywords, *translated)).casefold()
-    return all(f" {word}" in content for word in q.casefold().split())
+    content = f" {folded(' '.join((command.label, command.keywords, *translated)))}"
+    return all(f" {word}" in content for word in folded(q).split())

@@ -20,6 +20,7 @@ from waypost.db.schema import (
     utm_templates,
 )
 from waypost.search.words import Word
+from waypost.text_folding import INVISIBLE, unfolded
 from waypost.urls import alias_namespace
 
 _OWN_HOST = literal(alias_namespace.OWN)
@@ -66,16 +67,17 @@ def matches(tx: Connection, kind: Searchable, words: Sequence[Word]) -> ColumnEl
 
 
 def contains(tx: Connection, column: ColumnElement[str], content: str) -> ColumnElement[bool]:
-    """Return the condition that a text contains another, which is case-folded, in any case and script.
+    """Return the condition that a text contains another one, which is folded.
 
-    SQLite's own functions fold the case of ASCII only, so its connections have the function `casefold`. PostgreSQL's
-    `lower` does the same if the locale of the database is C, so the other characters of `content` are translated.
+    SQLite's connections have the function `folded`. PostgreSQL's `lower` depends on the locale of the database, so the
+    characters that can be those of `content` are translated.
     """
     if tx.dialect.name == "sqlite":
-        return func.instr(func.casefold(column), content) > 0
-    lower = "".join(letter for letter in content if not letter.isascii() and len(letter.upper()) == 1)
-    folded = func.replace(func.translate(func.lower(column), lower.upper(), lower), "ß", "ss")
-    return func.strpos(folded, content) > 0
+        return func.instr(func.folded(column), content) > 0
+    visible = func.normalize(func.regexp_replace(column, f"[{INVISIBLE}]", "", "g"))
+    letters, forms = unfolded(content)
+    translated = func.normalize(func.replace(func.translate(visible, letters, forms), "ß", "ss"))
+    return func.strpos(translated, content) > 0
 
 
 def _matches_word(tx: Connection, kind: Searchable, word: Word) -> ColumnElement[bool]:

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, false
 
 from waypost.db.schema import campaigns, channel_items, channels, domains
 from waypost.settings import Settings
+from waypost.text_folding import folded, without_invisible
 from waypost.urls import alias_namespace
 
 MAX_WORDS = 10
@@ -21,7 +22,7 @@ _MAX_NAMED = 500
 
 @dataclass(frozen=True)
 class Word:
-    """An item matches a word by its text (case-folded), or if it is in one of the groups.
+    """An item matches a word by its text (folded), or if it is in one of the groups.
 
     The groups are the ids of campaigns and channels with the word in their name, the hosts that it begins, and the
     items with an alias on a host that a short URL begins.
@@ -63,19 +64,31 @@ class Word:
 
 def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequence[Word]:
     """Return the words of a search, in any order, each once."""
+    q = without_invisible(q)
     texts = list(dict.fromkeys(filter(None, (text.strip(_PUNCTUATION) for text in q.split()))))[:MAX_WORDS]
     texts = texts or q.split()[:1]
     if not texts:
         return ()
     campaign_names, channel_names = (_names(tx, table, account) for table in (campaigns, channels))
-    hosts = tx.execute(select(domains.c.host).where(domains.c.account == account)).scalars().all()
-    return [_word(text, campaign_names, channel_names, hosts, settings) for text in texts]
+    return [_word(text, campaign_names, channel_names, _hosts(tx, account), settings) for text in texts]
+
+
+def short_url(tx: Connection, account: int, q: str, *, settings: Settings) -> tuple[str, str] | None:
+    """Return (host, alias) if a search is one short URL of the account, with or without its host; None otherwise."""
+    q = without_invisible(q).strip()
+    if "/" not in q or any(letter.isspace() for letter in q):
+        return None
+    return _word(q, (), (), _hosts(tx, account), settings).short
+
+
+def _hosts(tx: Connection, account: int) -> Sequence[str]:
+    return tx.execute(select(domains.c.host).where(domains.c.account == account)).scalars().all()
 
 
 def _names(tx: Connection, table: Table, account: int) -> Sequence[tuple[int, str]]:
-    """Return (id, case-folded name) of the newest groups; SQLite folds only ASCII itself."""
+    """Return (id, folded name) of the newest groups."""
     query = select(table.c.id, table.c.name).where(table.c.account == account).order_by(table.c.id.desc())
-    return [(row[0], row[1].casefold()) for row in tx.execute(query.limit(_MAX_GROUPS)).all()]
+    return [(row[0], folded(row[1])) for row in tx.execute(query.limit(_MAX_GROUPS)).all()]
 
 
 def _word(
@@ -96,9 +109,9 @@ def _word(
     if slash and alias and (own or name in hosts):
         short = (alias_namespace.OWN if own else name, alias)
     return Word(
-        (rest.removesuffix("/") or text).casefold(),
-        campaigns=_named(text.casefold(), campaign_names),
-        channels=_named(text.casefold(), channel_names),
+        folded(rest.removesuffix("/") or text),
+        campaigns=_named(folded(text), campaign_names),
+        channels=_named(folded(text), channel_names),
         hosts=() if short else [host for host in hosts if _begins(name, host)] + ([alias_namespace.OWN] if own else []),
         short=short,
     )

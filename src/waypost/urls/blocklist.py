@@ -23,6 +23,7 @@ from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
+from waypost.text_folding import INVISIBLE
 from waypost.uris import ascii_host
 from waypost.urls import validation
 
@@ -31,10 +32,7 @@ _DOMAIN = "domain"
 _MAX_DECODINGS = 20  # levels of percent-encoding in which hosts and words are found
 _NESTED = re.compile(r"%(?:25)+")
 # Characters that are not displayed (Default_Ignorable_Code_Point of Unicode).
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 # A host without a scheme, if it has a dot.
 _DOTTED = re.compile(r"[\w.\u3002-]+")
 _MAX_HOST = 253

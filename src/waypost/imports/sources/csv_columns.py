@@ -10,6 +10,7 @@ from waypost import clock
 from waypost.errors import invalid
 from waypost.imports.record import Record
 from waypost.imports.sources.csv_lines import Cells, CsvFile
+from waypost.text_folding import folded
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
@@ -117,7 +118,7 @@ def _named(field: str, column: str, names: list[str], line: int) -> int:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name.casefold())
+    return re.sub(r"[\s_-]", "", folded(name))
 
 
 def _address(short: str, alias: str, host: str) -> tuple[str, str]:
