@@ -104,11 +104,20 @@ def test_enumerations_ignore_case(ana: Person) -> None:
     [
         *("2099-03-01T10:00:00.000Z", "2099-03-01T12:00:00+02:00", "2099-03-01T05:00:00.123456789-05:00"),
         *("2099-03-01 10:00:00 +0000 UTC", "2099-03-01 12:00:00.5 +0200 CEST", "2099-03-01T12:00+0200"),
+        # A `+` that is not escaped in a query arrives as a blank.
+        *("2099-03-01T12:00:00 02:00", "2099-03-01 12:00:00.5  0200 CEST", "2099-03-01T12:00 0200"),
     ],
 )
 def test_expiry_accepts_offsets_and_fractions(ana: Person, time: str) -> None:
     link = ana.post("/url/add", {"url": URL, "expiry": time})["id"]
     assert ana.get(f"/url/{link}")["details"]["expiry"] == "2099-03-01 10:00:00"
+
+
+def test_past_date_alone_is_refused_with_the_end_of_its_day(ana: Person) -> None:
+    for value, names_end in (("2020-03-01", True), ("2020-03-01 10:00:00", False)):
+        answer = ana.call("POST", "/url/add", json={"url": URL, "expiry": value})
+        refused(answer, 400, "expiry")
+        assert ("ends at 23:59:59 UTC" in answer.json()["message"]) == names_end
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_time_is_written_as_dates_are(ana: Person, browser: Browser, language: s
         browser.sign_in("ana")
         browser.submit("/language", at="/account", language=language)
         page = browser.get("/account/sessions").text
-    assert re.search(r'<time datetime="2026-11-22T20:37:11Z" data-local>([^<]+)</time>', page)[1] == text  # type: ignore[index]
+    assert re.search(r'<time datetime="2026-11-22T20:37:11Z" title="UTC" data-local>([^<]+)</time>', page)[1] == text  # type: ignore[index]
 
 
 def test_formatted_error_is_translated_with_its_values() -> None:

@@ -28,7 +28,7 @@ from waypost import __version__
 ROOT = Path(__file__).resolve().parents[2]
 UV = shutil.which("uv") or str(ROOT / ".tools" / "bin" / "uv")
 _AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.com")
-_NUMBERED_BY_YEAR = {"argon2-cffi", "structlog"}
+_NUMBERED_BY_YEAR = {"argon2-cffi", "structlog", "tzdata"}
 _LICENSES = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "OFL-1.1",
     "PSF-2.0", "Python-2.0", "Zlib",

@@ -18,6 +18,7 @@ from tests.conftest import Person
 from tests.support import import_files
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_files import DUMP
+from waypost import clock
 from waypost.clicks.stats import verify
 from waypost.errors import Problem
 from waypost.imports import apply, planner, plans
@@ -206,3 +207,16 @@ def test_values_of_unexpected_types_lose_nothing_else(
 ) -> None:
     (row,) = _plan(ana, settings, _write(tmp_path, import_files.linkstack(links=links)))
     assert row.fate == "create"
+
+
+def test_dates_of_csv_file_are_in_the_zone_of_the_import(tmp_path: Path) -> None:
+    path = tmp_path / "links.csv"
+    path.write_text(
+        "url,alias,created,expiry\n"
+        "https://a.example/,a,2030-07-01,2030-07-31\n"
+        "https://b.example/,b,2030-07-01 12:00:00,2030-07-31T12:00:00+02:00\n"
+    )
+    with open_file(path, {}, ZoneInfo("Asia/Kolkata")) as source:
+        days, times = source
+    texts = [clock.text(second or 0) for second in (days.created, days.expiry, times.created, times.expiry)]
+    assert texts == ["2030-06-30 18:30:00", "2030-07-31 18:29:59", "2030-07-01 06:30:00", "2030-07-31 10:00:00"]

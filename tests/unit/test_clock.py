@@ -1,5 +1,8 @@
 """Times as text: whole seconds, UTC (decisions 5, 21 and 43)."""
 
+import os
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 
@@ -105,3 +108,12 @@ def test_date_is_parsed_to_its_last_second(text: str, second: int) -> None:
 def test_invalid_date_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a date"):
         clock.last_second(text)
+
+
+def test_old_names_of_zones_are_known_without_those_of_the_system() -> None:
+    code = (
+        "from waypost import clock; print(clock.zone('Asia/Calcutta'), clock.zone('Europe/Kiev'), clock.zone('../x'))"
+    )
+    environment = {**os.environ, "PYTHONTZPATH": ""}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert result.stdout.split() == ["Asia/Calcutta", "Europe/Kiev", "None"]

@@ -21,7 +21,8 @@ def export_everything(context: PageContext) -> Response:
             raise too_many_attempts(wait)
         context.wait_for_ingest()
         source = Source(context.database, context.resources.cleaner.store, context.settings, context.account)
-        return runner.download(source, filename=f"{context.user.username}-{clock.day(clock.now())}.zip")
+        today = clock.local(clock.now(), context.time_zone).date()
+        return runner.download(source, filename=f"{context.user.username}-{today}.zip")
     except Problem as problem:
         return context.redirect(_ACCOUNT, message=problem.message, tone="bad")
 
