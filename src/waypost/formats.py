@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 
 FIRST_WEEKDAY = {"pt": 6, "ar-XB": 5}
 """First day of the week, 0 for Monday, where it is another: as in Brazil, and as in Egypt for the pseudo-language."""
-_THOUSANDS = {"de": ".", "es": ".", "pt": "."}
+_THOUSANDS = {"de": ".", "fr": "\u202f", "es": ".", "pt": "."}
 _DECIMAL_COMMA = frozenset({"de", "es", "fr", "pt"})
 _MONTHS = {
     "de": "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.",
@@ -25,8 +25,8 @@ _ENGLISH_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def number(value: int, language: str) -> str:
-    """Format with the separator of the language between thousands; in English and French a thin space."""
-    return f"{value:,}".replace(",", _THOUSANDS.get(language, "\u202f"))
+    """Format with the separator of the language between thousands; in French a thin space."""
+    return f"{value:,}".replace(",", _THOUSANDS.get(language, ","))
 
 
 def day(value: date, language: str) -> str:

@@ -206,15 +206,15 @@ def test_more_links_than_one_transaction_are_changed_deleted_and_restored(ana: P
         return dashboard.client.get(response.headers["location"])
 
     page = run_on_all("status-disabled")
-    assert message_of(page) == "2\u202f010 links were updated."
+    assert message_of(page) == "2,010 links were updated."
     assert ana.get("/urls", limit=1)["data"]["result"] == 2_010
     assert {ana.details("url", link)["status"] for link in (1, 1_500, ids[-1])} == {"disabled"}
-    assert undo_action(dashboard, page) == "2\u202f010 links are as they were."
+    assert undo_action(dashboard, page) == "2,010 links are as they were."
     assert {ana.details("url", link)["status"] for link in (1, 1_500, ids[-1])} == {"public"}
     page = run_on_all("delete")
-    assert message_of(page) == "2\u202f010 links were deleted."
+    assert message_of(page) == "2,010 links were deleted."
     assert ana.get("/urls", limit=1)["data"]["result"] == 0
-    assert restore_deleted(dashboard, page) == "2\u202f010 items were restored."
+    assert restore_deleted(dashboard, page) == "2,010 items were restored."
     assert ana.get("/urls", limit=1)["data"]["result"] == 2_010
 
 

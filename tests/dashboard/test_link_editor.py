@@ -161,7 +161,7 @@ def test_options_show_their_values_as_badges(ana: Person, dashboard: Browser) ->
     page = dashboard.get(f"/links/{link}").text
     badges = _badges(page)
     assert badges == [
-        *("Spring &lt;b&gt;", "3 pixels", "31 Dec 2999", "5\u202f000 clicks", "Frame", "Germany, France", "A card")
+        *("Spring &lt;b&gt;", "3 pixels", "31 Dec 2999", "5,000 clicks", "Frame", "Germany, France", "A card")
     ]
     assert _badges(dashboard.get("/links/new").text) == []
 

@@ -6,7 +6,7 @@ import pytest
 from babel import Locale
 from babel.dates import format_time, get_time_format
 from babel.lists import format_list
-from babel.numbers import format_percent
+from babel.numbers import format_decimal, format_percent
 
 from waypost import formats
 from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
@@ -30,6 +30,11 @@ def test_times_and_hours_are_those_of_cldr(language: str, locale: str) -> None:
     for hour in (0, 6, 18):
         expected = format_time(time(hour), skeleton, locale=locale).replace("\u00a0", " ")
         assert formats.hour_name(hour, language) == expected
+
+
+@BY_LANGUAGE
+def test_numbers_are_those_of_cldr(language: str, locale: str) -> None:
+    assert formats.number(1_234_567, language) == format_decimal(1_234_567, locale=locale)
 
 
 @BY_LANGUAGE

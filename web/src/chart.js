@@ -160,18 +160,19 @@ function drawEvents(plot, points, color) {
   ctx.restore();
 }
 
+/** Returns the label of a time of the page's zone. As UTC, it is the same in browsers of every zone. */
 function label(time, interval) {
-  if (interval === "hour") return new Date(time.replace(" ", "T")).toLocaleTimeString(locale, CLOCK);
+  if (interval === "hour") return new Date(`${time.replace(" ", "T")}Z`).toLocaleTimeString(locale, CLOCK);
   const format = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
-  return new Date(`${time.slice(0, 10)}T00:00`).toLocaleDateString(locale, format);
+  return new Date(`${time.slice(0, 10)}T00:00Z`).toLocaleDateString(locale, { ...format, timeZone: "UTC" });
 }
 
-/** Formats a number as the page does, with thin spaces. */
+/** Formats a number as the page does. */
 const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands);
 
 /** Formats a number of the axis briefly: 12K, 12 mil, 1,5 Mio. Millions are "m" in British English. */
 const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
-const CLOCK = { hour: "numeric", minute: "2-digit", hourCycle: "h23" };
+const CLOCK = { hour: "numeric", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" };
 const MIN_AXIS_WIDTH = 44;
 /** Returns the width of an axis with these texts, of 12 px. */
 const axisWidth = (texts) => Math.max(MIN_AXIS_WIDTH, 10 + 7 * Math.max(0, ...texts.map((text) => text.length)));

@@ -61,7 +61,7 @@ def gettext_noop(message: str) -> str:
 
 
 def format_number(value: int) -> str:
-    """Format with the separator of the language between thousands; in English and French a thin space."""
+    """Format with the separator of the language between thousands."""
     return formats.number(value, current_language.get())
 
 
