@@ -7,6 +7,7 @@ from sqlalchemy import func, select
 
 from tests.conftest import Person
 from tests.support.imports import EXPORTS, SHOP, plan, planned_rows, run
+from waypost import clock
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
@@ -240,6 +241,40 @@ def test_every_line_end_and_blank_lines_before_the_header_are_read(
 ) -> None:
     text = end.join(("url,alias,title", f'{SHOP},one,"a{end}b"', f"{SHOP}/2,two,", ""))
     assert plan(ana, settings, start + text) == [("create", "one"), ("create", "two")]
+
+
+@pytest.mark.parametrize("typed", ["www.shop.example.com/x", "//www.shop.example.com/x", " www.shop.example.com/x "])
+def test_destination_without_a_scheme_gets_https(ana: Person, settings: Settings, typed: str) -> None:
+    (row,) = planned_rows(ana, settings, f"alias,url\none,{typed}")
+    assert (row.fate, row.url) == ("create", "https://www.shop.example.com/x")
+    (row,) = planned_rows(ana, settings, "alias,url\none,hello world")
+    assert row.fate == "impossible"
+
+
+@pytest.mark.parametrize(
+    ("typed", "expiry"),
+    [
+        ("31.12.2999", "2999-12-31 23:59:59"),
+        ("1.2.2999 18:00", "2999-02-01 18:00:00"),
+        ("31/12/2999", "2999-12-31 23:59:59"),
+        ("12/31/2999", "2999-12-31 23:59:59"),
+        ("05/05/2999, 18:00:01", "2999-05-05 18:00:01"),
+        ("03/04/2999", ""),
+        ("31.13.2999", ""),
+        ("30.02.2999", ""),
+    ],
+)
+def test_expiry_of_a_spreadsheet_is_read_unless_it_can_be_two_dates(
+    ana: Person, settings: Settings, typed: str, expiry: str
+) -> None:
+    (row,) = planned_rows(ana, settings, f'alias,url,expiry\none,{SHOP},"{typed}"')
+    stored = select(schema.import_rows.c.fields)
+    fields = ana.database.read(lambda tx: tx.execute(stored).scalar_one())
+    if expiry:
+        assert (row.fate, clock.text(fields["columns"]["expiry"])) == ("create", expiry)
+    else:
+        message = f"expiry must be a date such as 2026-12-31. {typed} does not exist, or can be two dates."
+        assert (row.fate, row.reason) == ("impossible", message)
 
 
 def test_formula_cell_is_text_and_escaped_in_report(ana: Person, settings: Settings) -> None:

@@ -10,8 +10,9 @@ from waypost.bios import design_form, ops, picture_copies, pictures
 from waypost.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.bios.schemas import CardBlock
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, complete_url, parse_id
+from waypost.dashboard.forms import Form, Shape, Value, parse_id
 from waypost.errors import Problem
+from waypost.urls.typed_urls import complete_url
 
 SHAPE = Shape(flags=("sensitive", *design_form.FLAGS))
 MAX_BLOCKS = 200

@@ -16,6 +16,7 @@ from waypost import clock
 from waypost.api.responses import describe_fault
 from waypost.dashboard.i18n import gettext
 from waypost.errors import Kind, Problem, invalid
+from waypost.urls.typed_urls import complete_url
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -24,10 +25,6 @@ MAX_BYTES = 1024 * 1024
 MAX_PUBLIC_BYTES = 16 * 1024  # of a page that needs no session
 _MAX_FIELDS = 5000
 _MAX_DIGITS = 15
-# `example.com`, `//example.com:8080/path`: a host with a dot, without a scheme. An e-mail address is none.
-_HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
-_SCHEME_TWICE = re.compile(r"\A(?:https?://)+(?=https?://)", re.IGNORECASE)
-_EMPTY_PORT = re.compile(r"\A((?:https?:)?//[^\s/?#]*[^\s/?#:]):(?=[/?#]|\Z)", re.IGNORECASE)
 _FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before its error
 VERSION = "version"
 TIME_ZONE = "time_zone"
@@ -255,17 +252,6 @@ def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:
     """Return the first word if it is taken, else "", and the rest of the text."""
     word, _, rest = text.partition(" ")
     return (word, rest) if is_taken(word) else ("", text)
-
-
-def complete_url(text: str) -> str:
-    """Return a URL that a person typed, trimmed and with `https://` if it has a host with a dot but no scheme.
-
-    A scheme that was typed in front of a pasted URL, and the colon of a missing port, are removed. Other text is
-    returned trimmed, so that the validation rejects it (decision 94).
-    """
-    text = _EMPTY_PORT.sub(r"\1", _SCHEME_TWICE.sub("", text.strip()))
-    match = _HOST_WITHOUT_SCHEME.fullmatch(text)
-    return f"https://{match[1]}" if match else text
 
 
 def parse_id(value: str) -> int | None:

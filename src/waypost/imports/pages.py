@@ -105,7 +105,7 @@ def export_rows(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/apply")
 def apply_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_applying(context, lambda _: "The import has started."))
+    return _changed(context, lambda: runner.start_applying(context, lambda _: ""))
 
 
 @pages.get("/dashboard/import/undo", snapshot=False)
@@ -118,7 +118,7 @@ def confirm_undo(context: PageContext) -> Response:
 
 @pages.post("/dashboard/import/undo")
 def undo_import(context: PageContext) -> Response:
-    return _changed(context, lambda: runner.start_undoing(context, lambda _: "The import is being undone."))
+    return _changed(context, lambda: runner.start_undoing(context, lambda _: ""))
 
 
 @pages.post("/dashboard/import/delete")
@@ -164,7 +164,7 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile 
         runner.read_file(context, file, _columns(new.columnnames or ""), zone, options, _no_response)
     else:
         raise Problem(Kind.INVALID, "Choose a file, or a service.", field="file")
-    return context.redirect(_PATH, message="The source is being read. Nothing is imported yet.")
+    return context.redirect(_PATH)
 
 
 def _columns(text: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost.dashboard import qr_image
 from waypost.dashboard.context import PageContext, too_many_attempts
-from waypost.dashboard.forms import complete_url, parse_id
+from waypost.dashboard.forms import parse_id
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
@@ -15,6 +15,7 @@ from waypost.links import duplicates, group_names, ops, social_card
 from waypost.links.social_card import Card
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.typed_urls import complete_url
 
 pages = Router()
 

@@ -11,6 +11,7 @@ from waypost.errors import invalid
 from waypost.imports.record import Record
 from waypost.imports.sources.csv_lines import Cells, CsvFile
 from waypost.text_folding import folded
+from waypost.urls.typed_urls import complete_url
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
@@ -34,6 +35,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 _SHORT_OR_LONG = ("link", "source")
 _FORMULA = re.compile(r"'(?=[=+@\t\r\n-])")
+_LOCAL_DATE = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?:,? ([0-2][0-9]:[0-5][0-9](?::[0-5][0-9])?))?")
+_MONTHS = 12
 _MAX_SECOND = 253_402_300_799  # the end of the year 9999
 _MAX_INTEGER = 2**53 - 1
 
@@ -72,7 +75,7 @@ class CsvSource:
             if index < len(cells)
         }
         get = {name: value.strip() for name, value in values.items()}.get
-        record = Record(line, url=get("url", ""), title=get("title", ""), source_id=get("id", ""))
+        record = Record(line, url=complete_url(get("url", "")), title=get("title", ""), source_id=get("id", ""))
         record.host, record.alias = _address(get("short", ""), get("alias", ""), get("host", ""))
         record.description = get("description", "")
         record.tags = re.split(r",", get("tags", "")) if "," in get("tags", "") else get("tags", "").split("|")
@@ -170,13 +173,14 @@ def _expiry(record: Record, text: str, zone: tzinfo) -> int | None:
     try:
         return _second(text, zone)
     except ValueError:
-        hint = "must be YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, RFC 3339 or Unix seconds"
-        record.problem = record.problem or f"expiry {hint}"
+        problem = f"expiry must be a date such as 2026-12-31. {text[:100]} does not exist, or can be two dates."
+        record.problem = record.problem or problem
         return None
 
 
 def _second(text: str, zone: tzinfo) -> int:
     """Return a Unix time: seconds, milliseconds, or text without an offset in `zone`. Raises ValueError."""
+    text = _iso_date(text)
     if re.fullmatch(r"[0-9]{9,14}", text):
         number = int(text)
         return number if number < 10**11 else number // 1000
@@ -184,6 +188,22 @@ def _second(text: str, zone: tzinfo) -> int:
     if not 0 <= second <= _MAX_SECOND:
         raise ValueError("not a date")
     return second
+
+
+def _iso_date(text: str) -> str:
+    """Return a date of a spreadsheet, such as `31.12.2026`, as `2026-12-31`, and any other text as it is.
+
+    With slashes or hyphens the month can be first: a date that can be two dates stays, and is refused.
+    """
+    match = _LOCAL_DATE.fullmatch(text)
+    if match is None:
+        return text
+    first, separator, second, year, rest = match.groups(default="")
+    day, month = (first, second) if separator == "." or int(first) > _MONTHS else (second, first)
+    if separator != "." and first != second and int(day) <= _MONTHS:
+        return text
+    clock_time = rest if rest.count(":") != 1 else f"{rest}:00"
+    return f"{year}-{int(month):02}-{int(day):02}" + (f" {clock_time}" if clock_time else "")
 
 
 def _set_password(record: Record, text: str) -> None:
