@@ -1,6 +1,7 @@
 """The documentation matches the code."""
 
 import ast
+import json
 import re
 import runpy
 from collections.abc import Iterator
@@ -118,16 +119,33 @@ def test_every_document_is_linked_from_readme_or_another_document() -> None:
 
 
 def test_every_endpoint_is_documented() -> None:
-    text = (ROOT / "docs" / "api.md").read_text()
-    documented = re.findall(r"^### `([A-Z]+) (\S+)`$", text, flags=re.MULTILINE)
+    text = "".join(path.read_text() for path in (ROOT / "docs" / "api.md", *(ROOT / "docs" / "api").iterdir()))
+    documented = re.findall(r"^## `([A-Z]+) (\S+)`$", text, flags=re.MULTILINE)
     assert sorted(documented) == sorted((method, path) for method, path, _ in _operations())
     for _, path, operation in _operations():
         for parameter in operation.get("parameters", ()):
             assert parameter["name"] in text, path
 
 
+def test_every_call_has_an_example_answer_and_other_languages() -> None:
+    for page in (ROOT / "docs" / "api").iterdir():
+        for call in page.read_text().split("\n## ")[1:]:
+            assert {"```sh", "```javascript", "```python"} <= set(call.splitlines()), (page.name, call.split("\n")[0])
+            answer = re.search(
+                r"^Answers 20\d(?: with a file: `|, such as:\n\n```(json)?\n(.*?)\n```)", call, re.M | re.S
+            )
+            assert answer is not None, (page.name, call.partition("\n")[0])
+            if answer[1]:
+                assert isinstance(json.loads(answer[2]), dict), (page.name, call.partition("\n")[0])
+
+
+def test_generated_pages_of_the_api_are_those_of_its_resources() -> None:
+    written = {path for path in _generator()["documents"]() if path.parent.name == "api"}
+    assert set((ROOT / "docs" / "api").iterdir()) == written
+
+
 def test_links_between_documents_resolve() -> None:
-    for page in (page for pattern in (*_PAGES, "docs/*.md") for page in ROOT.glob(pattern)):
+    for page in (page for pattern in (*_PAGES, "docs/*.md", "docs/api/*.md") for page in ROOT.glob(pattern)):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
