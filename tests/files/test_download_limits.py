@@ -57,8 +57,8 @@ def test_resumed_download_counts_once(ana: Person, service: AsgiClient, proxied:
 
 def test_range_from_start_takes_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=4)
-    for byte_range in ("bytes=0-", "bytes=0-0", "bytes=5-6,0-1", "bytes=-99999"):
-        assert download(service, Range=byte_range).status_code in (200, 206)
+    for byte_range in ("bytes=0-", "bytes=-99999", "bytes=0-10239", "bytes=5-,0-4"):
+        assert download(service, Range=byte_range).status_code == 206
     assert downloads_left(ana, file) == 0
     assert download(service, Range="bytes=0-").status_code == 410
 

@@ -13,13 +13,14 @@ from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost import clock
 from waypost.files import download_grants, file_server, public
-from waypost.files.download_grants import DownloadGrant
+from waypost.files.download_grants import DownloadGrant, Visitor
 from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.lookup import FileView, resolve
 
 CONTENT = b"a small file"
+VISITOR = Visitor(b"visitor", None)
 BROWSER = b"User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0\r\nAccept: text/html\r\n"
 PROGRAM = b"User-Agent: curl/8.5\r\nAccept: */*\r\n"
 BOT = b"User-Agent: Googlebot/2.1\r\n"
@@ -39,7 +40,7 @@ def client(settings: Settings, database: ObservedDatabase) -> Iterator[ProtocolC
         client.add_link("spring")
         client.add_file("few", CONTENT, maxdownloads=3)
         client.add_file("many", CONTENT)
-        assert client.finish([client.begin("/many", PROGRAM + b"Range: bytes=0-0\r\n")])[0][9:12] == b"206"
+        assert client.finish([client.begin("/many", PROGRAM + b"Range: bytes=0-\r\n")])[0][9:12] == b"206"
         client.new_journal_lines()
         yield client
 
@@ -98,8 +99,7 @@ def test_missing_content_costs_no_download(client: ProtocolClient, settings: Set
     for path, content in stored.items():
         path.write_bytes(content)
     responses = client.finish([client.begin("/few", PROGRAM) for _ in range(4)])
-    expected = 3 if rest is None else 2
-    assert [response[9:12] for response in responses].count(b"200") == expected
+    assert [response[9:12] for response in responses].count(b"200") == 3
 
 
 def test_download_of_client_that_left_is_logged(client: ProtocolClient, database: ObservedDatabase) -> None:
@@ -129,7 +129,7 @@ def test_limit_that_changed_since_the_file_was_read_holds(
         file = database.read(lambda tx: resolve(tx, [("", alias)], settings))["", alias]
         assert isinstance(file, FileView)
         outdated = replace(file, maxdownloads=limit)
-        return database.write(lambda tx: download_grants.take(tx, outdated, b"visitor", served=1, now=clock.now()))
+        return database.write(lambda tx: download_grants.take(tx, outdated, VISITOR, served=1, now=clock.now()))
 
     grants = [take("few", None) for _ in range(4)]
     assert [grant is not None and grant.taken for grant in grants] == [True] * 3 + [False]

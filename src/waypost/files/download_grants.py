@@ -1,4 +1,4 @@
-"""Count and resume downloads by single conditional statements, so that limits are exact (decisions 21, 22)."""
+"""Count, resume and retry downloads by single statements, so that limits are exact (decisions 21, 22 and 68)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,44 @@ from waypost.db.schema import download_grants, files
 from waypost.visits.lookup import FileView
 
 DAY = 86_400
+_RETRY_SECONDS = 600
+_FRESH_SECONDS = 10  # after which a client that asks again at once has been noticed
+_LITTLE_BYTES = 64 * 1024
+_LITTLE_SHARE = 100
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A visitor of a file: the stored hashes of its cookie or address, and a new cookie for a browser that has none."""
+
+    hashed: bytes
+    address: bytes | None
+    """None if it is not known."""
+    new_token: str = ""
 
 
 @dataclass(frozen=True)
 class DownloadGrant:
-    """The right to download a file's bytes. `taken`: it was taken from the file's download limit."""
+    """The right to download a file's bytes. `taken`: it was taken from the file's download limit.
+
+    `is_retry`: it was taken before, and is used again.
+    """
 
     id: int
     taken: bool = False
+    is_retry: bool = False
+
+
+@dataclass(frozen=True)
+class DownloadEnd:
+    """The end of a response: bytes that were not sent, and how many of the others the client may not have read.
+
+    `is_broken`: the client closed the connection before it had taken all.
+    """
+
+    unsent: int
+    unread: int
+    is_broken: bool
 
 
 _f, _g = files.c, download_grants.c
@@ -35,6 +65,7 @@ _GRANT_VALUES = {
     "account": bindparam("of_account", type_=BigInteger),
     "file": bindparam("file", type_=BigInteger),
     "visitor": bindparam("visitor", type_=LargeBinary),
+    "address": bindparam("address", type_=LargeBinary),
     "served": _SERVED,
     "expires": bindparam("expires", type_=BigInteger),
 }
@@ -67,19 +98,48 @@ _RESUME = (
     .values(served=_g.served + _SERVED)
     .returning(_g.id)
 )
+_OF_VISITOR = (
+    (_g.account == bindparam("of_account"))
+    & (_g.file == bindparam("of_file"))
+    & ((_g.visitor == bindparam("of_visitor")) | (_g.address == bindparam("of_address", type_=LargeBinary)))
+)
+_BROKEN = _g.retry_until >= _NOW
+_NEWEST_BROKEN = select(_g.id).where(_OF_VISITOR, _BROKEN, _HAS_LEFT).order_by(_g.id.desc()).limit(1).scalar_subquery()
+_RETRY = (
+    update(download_grants)
+    .where(_g.account == bindparam("of_account"), _g.id == _NEWEST_BROKEN, _BROKEN, _HAS_LEFT)
+    .values(served=_g.served + _SERVED, retry_until=None)
+    .returning(_g.id)
+)
+_HAS_BROKEN = DriverSelect(select(_g.id).where(_g.file == bindparam("of_file"), _BROKEN).limit(1))
+_IS_BROKEN = select(_g.id).where(_OF_VISITOR, _BROKEN).limit(1)
+_IS_FRESH = select(_g.id).where(_OF_VISITOR, _g.expires >= bindparam("fresh", type_=BigInteger)).limit(1)
 _SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
 _LIMIT = DriverSelect(select(_f.maxdownloads, _f.taken).where(_FILE))
 _EXISTS = select(_g.id).where(_GRANT)
-_GIVE_BACK = update(download_grants).where(_GRANT).values(served=_g.served - bindparam("unsent", type_=BigInteger))
+_SENT = _g.served - bindparam("unsent", type_=BigInteger)
+_UNREAD = _g.unread + bindparam("unread", type_=BigInteger)
+_FINISH = (
+    update(download_grants)
+    .where(_GRANT)
+    .values(
+        served=_SENT,
+        unread=_UNREAD,
+        retry_until=case(
+            (bindparam("less_than", type_=BigInteger) > _SENT - _UNREAD, bindparam("until", type_=BigInteger)),
+            else_=_g.retry_until,
+        ),
+    )
+)
 
 
-def take(tx: Connection, file: FileView, visitor: bytes, *, served: int, now: int) -> DownloadGrant | None:
+def take(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:
     """Take one download; None if none is left. `served` bytes are about to be sent.
 
     Executes one statement, or two on SQLite, unless the file got a limit or lost it since it was read. PostgreSQL may
     be in autocommit mode.
     """
-    key = {"of_account": file.account, "file": file.id, "visitor": visitor}
+    key = {"of_account": file.account, "file": file.id, "visitor": visitor.hashed, "address": visitor.address}
     parameters = {**key, "more": served, "now": now, "expires": now + DAY}
     is_limited = file.maxdownloads is not None
     for limited in (is_limited, not is_limited):
@@ -100,28 +160,59 @@ def _take(tx: Connection, parameters: dict[str, Any], *, limited: bool) -> int |
     return int(rows[0][0]) if rows else None
 
 
-def resume(
-    tx: Connection, account: int, file: int, visitor: bytes, *, served: int, max_bytes: int, now: int
-) -> DownloadGrant | None:
-    """Resume the visitor's newest download of the last day that can serve `served` more of its `max_bytes` bytes."""
-    visitor_file = {"of_account": account, "of_file": file, "of_visitor": visitor}
-    row = tx.execute(_RESUME, {**visitor_file, "more": served, "max_bytes": max_bytes, "now": now}).first()
-    return DownloadGrant(row.id) if row else None
+def resume(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:
+    """Resume the visitor's newest download of the last day that can serve `served` more of its bytes."""
+    key = {"of_account": file.account, "of_file": file.id, "of_visitor": visitor.hashed}
+    row = tx.execute(_RESUME, {**key, "more": served, "max_bytes": max_bytes(file.size), "now": now}).first()
+    return DownloadGrant(row.id, is_retry=True) if row else None
 
 
-def serve(tx: Connection, account: int, grant: int, *, served: int, max_bytes: int) -> bool:
+def retry(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:
+    """Start the newest download again that brought next to nothing to the visitor, or to its address (decision 68)."""
+    key = _visitor_key(file, visitor)
+    row = tx.execute(_RETRY, {**key, "more": served, "max_bytes": max_bytes(file.size), "now": now}).first()
+    return DownloadGrant(row.id, is_retry=True) if row else None
+
+
+def has_broken(tx: Connection, file: int, now: int) -> bool:
+    """Return whether any visitor can start a download of the file again."""
+    return bool(_HAS_BROKEN.fetch_all(tx, of_file=file, now=now))
+
+
+def is_broken(tx: Connection, file: FileView, visitor: Visitor, now: int) -> bool | None:
+    """Return whether the visitor can start a download again; None if one began just now, so that it is not known."""
+    key = _visitor_key(file, visitor)
+    if tx.execute(_IS_BROKEN, {**key, "now": now}).first():
+        return True
+    return None if tx.execute(_IS_FRESH, {**key, "fresh": now + DAY - _FRESH_SECONDS}).first() else False
+
+
+def little(size: int) -> int:
+    """Return from how many bytes on a download of a file has brought more than next to nothing."""
+    return max(_LITTLE_BYTES, -(-size // _LITTLE_SHARE))
+
+
+def max_bytes(size: int) -> int:
+    """Return how many bytes of a file one download can serve in total."""
+    return 2 * size
+
+
+def serve(tx: Connection, file: FileView, grant: int, *, served: int) -> bool:
     """Return whether the grant allows `served` more bytes, which are then taken from it.
 
     If the grant is gone because the file was deleted, a download in progress may finish.
     """
-    key = {"grant": grant, "of_account": account}
-    parameters = {**key, "more": served, "max_bytes": max_bytes}
+    key = {"grant": grant, "of_account": file.account}
+    parameters = {**key, "more": served, "max_bytes": max_bytes(file.size)}
     return tx.execute(_SERVE, parameters).rowcount == 1 or tx.execute(_EXISTS, key).first() is None
 
 
-def give_back(tx: Connection, account: int, grant: int, *, unsent: int) -> None:
-    """Return bytes that were taken but not sent."""
-    tx.execute(_GIVE_BACK, {"grant": grant, "of_account": account, "unsent": unsent})
+def finish(tx: Connection, file: FileView, grant: int, end: DownloadEnd, now: int) -> None:
+    """Return bytes that were taken but not sent. Let the download be started again if it brought next to nothing."""
+    # A range that was sent as a whole is little only if more of the file is left.
+    less_than = little(file.size) if end.is_broken else min(little(file.size), file.size)
+    values = {"unsent": end.unsent, "unread": end.unread, "less_than": less_than, "until": now + _RETRY_SECONDS}
+    tx.execute(_FINISH, {"grant": grant, "of_account": file.account, **values})
 
 
 def downloads_left(tx: Connection, account: int, file: int) -> int | None:
@@ -131,3 +222,8 @@ def downloads_left(tx: Connection, account: int, file: int) -> int | None:
         return 0
     maxdownloads, taken = rows[0]
     return None if maxdownloads is None else max(0, maxdownloads - taken)
+
+
+def _visitor_key(file: FileView, visitor: Visitor) -> dict[str, Any]:
+    key = {"of_account": file.account, "of_file": file.id}
+    return {**key, "of_visitor": visitor.hashed, "of_address": visitor.address}

@@ -10,13 +10,12 @@ from starlette.responses import Response
 from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.files import download_grants, file_server
-from waypost.files.download_grants import DownloadGrant
-from waypost.files.file_server import Visitor
+from waypost.files.download_grants import DownloadEnd, DownloadGrant, Visitor
 from waypost.files.public import file_page, is_expired
 from waypost.files.visitor_tokens import VISITOR_COOKIE
 from waypost.storage.store import ObjectNotFound
 from waypost.visits.batcher import Batcher
-from waypost.visits.fast_outcomes import Delivery, FastPage, LimitedOutcome
+from waypost.visits.fast_outcomes import FastPage, FileDelivery, LimitedOutcome
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.services import Services
@@ -29,6 +28,11 @@ _DOWNLOAD = "download=1"
 class _Download(NamedTuple):
     file: FileView
     visitor: Visitor
+
+
+class _BrokenDownload(NamedTuple):
+    file: FileView
+    grant: DownloadGrant
 
 
 class _FileKey(NamedTuple):
@@ -45,7 +49,8 @@ class FastFiles:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._downloads: Batcher[_Download, Delivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+        self._downloads: Batcher[_Download, FileDelivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+        self._broken: Batcher[_BrokenDownload, None] = Batcher(self._finish_all, thread_name="broken downloads")
         self._left: Batcher[_FileKey, int | None] = Batcher(
             self._read_all_left, thread_name="downloads left", is_quick=services.database.is_sqlite
         )
@@ -61,6 +66,7 @@ class FastFiles:
     def close(self) -> None:
         """Stop the threads."""
         self._downloads.close()
+        self._broken.close()
         self._left.close()
 
     def _page(self, file: FileView) -> FastPage | LimitedOutcome | None:
@@ -97,19 +103,21 @@ class FastFiles:
         download = _Download(file, file_server.new_visitor(visit, file, signer))
         return LimitedOutcome(partial(self._take, download))
 
-    def _take(self, download: _Download, done: Callable[[Delivery | None], None]) -> None:
-        def finish(delivery: Delivery | BaseException | None) -> None:
+    def _take(self, download: _Download, done: Callable[[FileDelivery | None], None]) -> None:
+        def finish(delivery: FileDelivery | BaseException | None) -> None:
             done(None if isinstance(delivery, BaseException) else delivery)
 
         self._downloads.submit(download, finish)
 
-    def _deliver_all(self, downloads: Sequence[_Download]) -> list[Delivery | None]:
+    def _deliver_all(self, downloads: Sequence[_Download]) -> list[FileDelivery | None]:
         contents = [self._read(download.file) for download in downloads]  # a missing file must not cost a download
         # One order, so that no two nodes deadlock.
         order = sorted((d.file.account, d.file.id, n) for n, d in enumerate(downloads) if contents[n] is not None)
 
         def work(tx: Connection) -> dict[int, DownloadGrant | None]:
-            return {index: _take_grant(tx, downloads[index]) for _, _, index in order}
+            now = clock.now()
+            broken = {file for file in {file for _, file, _ in order} if download_grants.has_broken(tx, file, now)}
+            return {index: _take_grant(tx, downloads[index], now, is_broken=file in broken) for _, file, index in order}
 
         is_single = len(order) == 1
         grants = self._services.database.write(work, durability="process", autocommit=is_single, once=is_single)
@@ -117,6 +125,18 @@ class FastFiles:
             self._delivery(download, content, grants.get(index))
             for index, (download, content) in enumerate(zip(downloads, contents, strict=True))
         ]
+
+    def _finish_all(self, broken: Sequence[_BrokenDownload]) -> list[None]:
+        """Let downloads be started again whose clients have not read them (decision 68)."""
+        order = sorted(broken, key=lambda download: (download.file.account, download.grant.id))
+
+        def work(tx: Connection) -> None:
+            for file, grant in order:
+                end = DownloadEnd(unsent=0, unread=file.size, is_broken=True)
+                download_grants.finish(tx, file, grant.id, end, clock.now())
+
+        self._services.database.write(work, durability="process")
+        return [None] * len(broken)
 
     def _read(self, file: FileView) -> bytes | None:
         """Return the file's bytes; None if some are missing, which the slow path reports."""
@@ -127,16 +147,19 @@ class FastFiles:
         content = b"".join(chunks)
         return content if len(content) == file.size else None
 
-    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> Delivery | None:
+    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> FileDelivery | None:
         if content is None or grant is None:
             return None
         file, visitor = download
         response = Response(content, headers=file_server.content_headers(file))
         file_server.set_visitor_cookie(response, visitor, file, self._services.settings)
-        target = entry.item_fields(file.account, "file", file.id)
-        return Delivery(response, target, entry.TAKEN if grant.taken else b"")
+        target = b"" if grant.is_retry else entry.item_fields(file.account, "file", file.id)
+        on_broken = partial(self._broken.submit, _BrokenDownload(file, grant), lambda _: None)
+        return FileDelivery(response, target, entry.TAKEN if grant.taken else b"", on_broken)
 
 
-def _take_grant(tx: Connection, download: _Download) -> DownloadGrant | None:
+def _take_grant(tx: Connection, download: _Download, now: int, *, is_broken: bool) -> DownloadGrant | None:
+    """Start a broken download of the visitor again if there may be one, else take a new one."""
     file, visitor = download
-    return download_grants.take(tx, file, visitor.hashed, served=file.size, now=clock.now())
+    grant = download_grants.retry(tx, file, visitor, served=file.size, now=now) if is_broken else None
+    return grant or download_grants.take(tx, file, visitor, served=file.size, now=now)

@@ -1,16 +1,17 @@
 """Serve the bytes of a file: ranges, download limits and clicks (decisions 21, 22)."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.files import download_grants, ranges, visitor_tokens
-from waypost.files.download_grants import DownloadGrant
+from waypost.files.download_grants import DownloadEnd, DownloadGrant, Visitor
 from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
@@ -29,6 +30,7 @@ from waypost.visits.services import Services
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60
 _UNSATISFIABLE = 416
+_SETTLE_SECONDS = (0, 0.1, 0.4)
 Ranges = Sequence[ByteRange] | None
 """The byte ranges of a request; None for the whole file."""
 SAFE_HEADERS = {
@@ -39,14 +41,6 @@ SAFE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Headers of uploaded content: browsers do not run it on this origin."""
-
-
-@dataclass(frozen=True)
-class Visitor:
-    """A visitor of a file: the stored hash, and a new cookie for a browser that has none."""
-
-    hashed: bytes
-    new_token: str = ""
 
 
 async def serve(
@@ -89,10 +83,10 @@ async def serve_preview(request: Request, services: Services, file: FileView) ->
     async def allow(_count: int) -> bool:
         return True
 
-    async def ignore(_count: int) -> None:
+    async def ignore(_end: DownloadEnd) -> None:
         return
 
-    budget = ByteBudget(file.size, more=allow, unsent=ignore)
+    budget = ByteBudget(file.size, more=allow, finish=ignore)
     return _range_response(services, file, blob, parts, budget)
 
 
@@ -140,23 +134,36 @@ async def _grant(
     services: Services, visit: VisitRequest, file: FileView, visitor: Visitor, parts: Ranges
 ) -> DownloadGrant | None:
     """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
-    now = clock.now()
     served = _first_step(services, file, parts)
-    if parts is not None and all(part.start for part in parts):
-        resumed = await services.write(
-            lambda tx: download_grants.resume(
-                tx, file.account, file.id, visitor.hashed, served=served, max_bytes=2 * file.size, now=now
-            ),
-            durability="process",
-        )
-        if resumed is not None:
-            return resumed
-    grant = await services.write(
-        lambda tx: download_grants.take(tx, file, visitor.hashed, served=served, now=now), durability="process"
-    )
-    if grant is not None:
+    is_rest = parts is not None and all(part.start for part in parts)
+    use_again = download_grants.resume if is_rest else download_grants.retry
+
+    def take(tx: Connection) -> DownloadGrant | None:
+        now = clock.now()
+        used = use_again(tx, file, visitor, served=served, now=now)
+        return used or download_grants.take(tx, file, visitor, served=served, now=now)
+
+    if parts is not None and not is_rest:  # a program that has probed the file in another connection
+        await _is_broken(services, file, visitor)
+    grant = await services.write(take, durability="process")
+    if grant is None and parts is None and await _is_broken(services, file, visitor):
+        grant = await services.write(take, durability="process")
+    if grant is not None and not grant.is_retry:
         _log_visit(services, visit, file, entry.TAKEN if grant.taken else b"")
     return grant
+
+
+async def _is_broken(services: Services, file: FileView, visitor: Visitor) -> bool:
+    """Return whether the visitor can start a download again.
+
+    If one began just now, wait a moment: its client may have closed the connection, and not every node knows it.
+    """
+    for seconds in _SETTLE_SECONDS:
+        await asyncio.sleep(seconds)
+        broken = await services.read(lambda tx: download_grants.is_broken(tx, file, visitor, clock.now()))
+        if broken is not None:
+            return broken
+    return False
 
 
 async def _blob_response(
@@ -170,16 +177,18 @@ async def _blob_response(
 
     async def more(count: int) -> bool:
         return await services.write(
-            lambda tx: download_grants.serve(tx, file.account, grant.id, served=count, max_bytes=2 * file.size),
-            durability="process",
+            lambda tx: download_grants.serve(tx, file, grant.id, served=count), durability="process"
         )
 
-    async def unsent(count: int) -> None:
-        await services.write(
-            lambda tx: download_grants.give_back(tx, file.account, grant.id, unsent=count), durability="process"
-        )
+    is_little = parts is not None and sum(part.size for part in parts) < download_grants.little(file.size)
 
-    budget = ByteBudget(_first_step(services, file, parts), more, unsent)
+    async def finish(end: DownloadEnd) -> None:
+        if end.is_broken or end.unsent or is_little:
+            await services.write(
+                lambda tx: download_grants.finish(tx, file, grant.id, end, clock.now()), durability="process"
+            )
+
+    budget = ByteBudget(_first_step(services, file, parts), more, finish)
     return _range_response(services, file, blob, parts, budget)
 
 
@@ -202,16 +211,23 @@ def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Sign
     """Return whose downloads a request can resume: browsers are identified by a cookie, programs by IP address."""
     token = request.cookies.get(VISITOR_COOKIE, "")
     if visitor_tokens.is_visitor(signer, file, token):
-        return Visitor(visitor_tokens.visitor_hash(signer, file, token))
+        return Visitor(visitor_tokens.visitor_hash(signer, file, token), _address(visit, file, signer))
     return new_visitor(visit, file, signer)
 
 
 def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     """Return a visitor without a cookie. A program whose address is not known can resume with a cookie only."""
-    if visit.wants_page or visit.client_ip == UNKNOWN:
+    address = _address(visit, file, signer)
+    if visit.wants_page or address is None:
         token = visitor_tokens.new_visitor(signer, file)
-        return Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
-    return Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))
+        return Visitor(visitor_tokens.visitor_hash(signer, file, token), address, token)
+    return Visitor(address, address)
+
+
+def _address(visit: VisitRequest, file: FileView, signer: Signer) -> bytes | None:
+    if visit.client_ip == UNKNOWN:
+        return None
+    return visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}")
 
 
 def _negotiate(request: Request, file: FileView) -> Ranges | Response:

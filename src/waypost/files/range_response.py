@@ -2,20 +2,24 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from waypost.errors import Problem
+from waypost.files.download_grants import DownloadEnd
 from waypost.files.ranges import ByteRange
+from waypost.http.delivery import BEGIN_DELIVERY, Delivery
 from waypost.http.sendfile import ABORT, IDLE_TIMEOUT, ZERO_COPY
 from waypost.storage.store import Blob, ObjectNotFound
 
 _log = structlog.get_logger("download")
 _MIN_STEP = 16 * 1024 * 1024
+_finishing: set[asyncio.Task[None]] = set()
 
 
 def budget_step(size: int) -> int:
@@ -25,11 +29,11 @@ def budget_step(size: int) -> int:
 
 @dataclass(frozen=True)
 class ByteBudget:
-    """Bytes that may be sent: `granted` at once, more if `more(count)` allows it. `unsent(count)` gives some back."""
+    """Bytes that may be sent: `granted` at once, more if `more(count)` allows it. `finish` gives the rest back."""
 
     granted: int
     more: Callable[[int], Awaitable[bool]]
-    unsent: Callable[[int], Awaitable[None]]
+    finish: Callable[[DownloadEnd], Coroutine[Any, Any, None]]
 
 
 class RangeResponse(Response):
@@ -54,7 +58,7 @@ class RangeResponse(Response):
         self._ranges = parts
         self._step = budget_step(size)
         self._budget = budget
-        self._left = budget.granted
+        self._granted = self._left = budget.granted
         self._idle_timeout = idle_timeout
         self._part_headers = [b""] * len(parts)
         self._trailer = b""
@@ -78,6 +82,9 @@ class RangeResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         disconnected = asyncio.create_task(_wait_for_disconnect(receive))
+        begin = scope.get("extensions", {}).get(BEGIN_DELIVERY)
+        delivery: Delivery | None = begin() if begin else None
+        is_written = False
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             for header, part in zip(self._part_headers, self._ranges, strict=True):
@@ -87,11 +94,34 @@ class RangeResponse(Response):
                     await _abort(scope, send, disconnected)
                     return
             await send({"type": "http.response.body", "body": self._trailer, "more_body": False})
+            is_written = True
         finally:
             disconnected.cancel()
             self._blob.close()
-            if self._left:
-                await asyncio.shield(asyncio.ensure_future(self._budget.unsent(self._left)))
+            if is_written and delivery is not None:
+                self._watch(delivery)
+            await asyncio.shield(self._finish(delivery, is_broken=not is_written))
+            if not is_written and delivery is not None:
+                delivery.close()
+
+    def _watch(self, delivery: Delivery) -> None:
+        """Finish again if the client does not take the whole response."""
+        size = self._granted - self._left
+        delivery.watch(size, lambda: self._finish(delivery, is_broken=True))
+
+    def _finish(self, delivery: Delivery | None, *, is_broken: bool) -> asyncio.Task[None]:
+        """Give the bytes back that did not leave this machine. Those that left it count, even if they were not read."""
+        measured = delivery.measure() if delivery is not None and is_broken else None
+        sent = self._granted - self._left
+        unsent, unread = self._left, 0
+        if measured is not None:
+            unsent += max(0, sent - measured.sent)
+            unread = min(sent, measured.window)
+        self._granted, self._left = self._granted - unsent, 0
+        task = asyncio.ensure_future(self._budget.finish(DownloadEnd(unsent, unread, is_broken)))
+        _finishing.add(task)
+        task.add_done_callback(_finishing.discard)
+        return task
 
     async def _send_range(self, part: ByteRange, scope: Scope, send: Send, disconnected: asyncio.Task[None]) -> bool:
         """Return whether the whole range was sent."""
@@ -103,6 +133,7 @@ class RangeResponse(Response):
                 if not await self._budget.more(step):
                     return False
                 self._left = step
+                self._granted += step
             end = min(part.end, position + self._left)
             if is_zero_copy:
                 message = {"type": ZERO_COPY, "file": self._blob.file, "offset": position, "count": end - position}

@@ -9,10 +9,13 @@ import os
 import select
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from waypost.http.delivery import BEGIN_DELIVERY, Delivery
 
 ZERO_COPY = "http.response.zerocopysend"
 ABORT = "waypost.response.abort"
@@ -28,18 +31,30 @@ _MAX_SENDFILE_BYTES = 1 << 30  # the most that every kernel accepts in one call
 
 
 class SendfileAdapter:
-    """Wraps the application for one request: its `send` accepts ZERO_COPY and ABORT messages."""
+    """Wraps the application for one request: its `send` accepts ZERO_COPY and ABORT messages.
 
-    def __init__(self, app: ASGIApp, cycle: Any, transport: Any, threads: ThreadPoolExecutor) -> None:
+    `begin_delivery` starts to watch whether the client takes the response.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        cycle: Any,
+        transport: Any,
+        threads: ThreadPoolExecutor,
+        begin_delivery: Callable[[], Delivery | None],
+    ) -> None:
         self._app = app
         self._cycle = cycle
         self._transport = transport
         self._threads = threads
+        self._begin_delivery = begin_delivery
         self._socket = -1
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_plain = scope["scheme"] == "http" and self._transport.get_extra_info("socket") is not None
-        scope["extensions"] = {ABORT: {}, **({ZERO_COPY: {}} if is_plain else {})}
+        zero_copy: dict[str, Any] = {ZERO_COPY: {}} if is_plain else {}
+        scope["extensions"] = {ABORT: {}, BEGIN_DELIVERY: self._begin_delivery, **zero_copy}
 
         async def extended_send(message: Message) -> None:
             if message["type"] == ZERO_COPY:

@@ -47,18 +47,20 @@ class FastPage(NamedTuple):
     """The remainder of a limit, if the page shows it. It was read for this visit."""
 
 
-class Delivery(NamedTuple):
-    """The content of a file for which a download was taken."""
+class FileDelivery(NamedTuple):
+    """The content of a file for which a download was taken. `journal_target` is empty for one that is not new."""
 
     response: Response
     journal_target: bytes
     flags: bytes
+    on_broken: Callable[[], object]
+    """Called if the client closes the connection before it has read the content."""
 
 
 class LimitedOutcome(NamedTuple):
     """An outcome that depends on a limit in the database: the content of a file, or a page that shows a remainder."""
 
-    take: Callable[[Callable[[Delivery | FastPage | None], None]], None]
+    take: Callable[[Callable[[FileDelivery | FastPage | None], None]], None]
     """Calls its argument later; with None if the visit needs the slow path."""
 
 

@@ -20,11 +20,13 @@ from waypost.clicks.journal.entry import join_fields
 from waypost.clicks.journal.writer import Journal
 from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol
+from waypost.http.delivery import Delivery
 from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
 from waypost.visits.fast_outcomes import JournalFields
+from waypost.visits.fast_responses import DeliveredResponse
 from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse, Target
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
@@ -96,6 +98,7 @@ class FastPathProtocol(LimitedProtocol):
         self._is_proxied = False
         self._held: _Request | None = None  # waits for its record
         self._early_data = b""  # received after the held request
+        self._delivery: Delivery | None = None  # of the last response, if it is a download
 
     def is_from_proxy(self) -> bool:
         return self._is_proxied
@@ -109,7 +112,15 @@ class FastPathProtocol(LimitedProtocol):
         self._is_proxied = peer is not None and is_trusted(peer[0], self._worker_state.proxies)
         super().connection_made(transport)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._delivery is not None:
+            self._delivery.end(exc)
+
     def data_received(self, data: bytes) -> None:
+        if self._delivery is not None and not self.is_busy():
+            self._delivery.close()
+            self._delivery = None
         if self._held is not None:
             self._early_data += data
             self.flow.pause_reading()  # not earlier: it takes two system calls
@@ -133,8 +144,19 @@ class FastPathProtocol(LimitedProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         cycle.transport = ResponseWriter(self.transport, self.loop)
-        adapter: Any = SendfileAdapter(app, cycle, self.transport, self._worker_state.sendfile_threads)
+        threads, begin = self._worker_state.sendfile_threads, self._begin_delivery
+        adapter: Any = SendfileAdapter(app, cycle, self.transport, threads, begin)
         super()._start_asgi_task(cycle, adapter)
+
+    def _begin_delivery(self) -> Delivery | None:
+        """Watch whether the client takes the response that begins; None if it has left."""
+        connection = self.transport.get_extra_info("socket")
+        if connection is None or self.transport.is_closing():
+            return None
+        if self._delivery is not None:  # of a request before this one in the pipeline
+            self._delivery.close()
+        self._delivery = Delivery(connection, self.loop)
+        return self._delivery
 
     def shutdown(self) -> None:
         self._batch.flush()
@@ -244,6 +266,10 @@ class FastPathProtocol(LimitedProtocol):
         """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
         held, self._held = self._held, None
         assert held is not None
+        if isinstance(response, DeliveredResponse):
+            self._delivery = response.watch(self.loop)
+            if self.transport.is_closing():
+                self._delivery.end(ConnectionResetError())
         if self.transport.is_closing():
             if response is not None and response.journal_target:
                 line = self._journal_line(response, held.fields, self._batch.turn(self.loop))

@@ -1,5 +1,8 @@
 """Responses of the fast path as bytes, built without the visitor's request: pages, downloads and redirects."""
 
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,11 +13,12 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
 from waypost.http.compression import ContentCoding
+from waypost.http.delivery import Delivery
 from waypost.http.security_headers import add_isolation
 from waypost.uris import to_uri
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import Delivery, FastRedirect
+from waypost.visits.fast_outcomes import FastRedirect, FileDelivery
 from waypost.visits.responses import DOMAIN_KEY, redirect
 
 
@@ -53,10 +57,25 @@ def redirect_response(fast_redirect: FastRedirect) -> HotResponse:
     )
 
 
-def delivery_response(delivery: Delivery) -> HotResponse:
-    """Return the response of a download. It must not be cached."""
+@dataclass(slots=True, kw_only=True)
+class DeliveredResponse(HotResponse):
+    """A download. It must not be cached."""
+
+    on_broken: Callable[[], object]
+
+    def watch(self, loop: AbstractEventLoop) -> Delivery:
+        """Watch whether the client reads it."""
+        delivery = Delivery(None, loop)
+        delivery.watch(len(self.unique), self.on_broken)
+        return delivery
+
+
+def delivery_response(delivery: FileDelivery) -> HotResponse:
+    """Return the response of a download."""
     content, status = content_of(delivery.response), STATUS_LINE[delivery.response.status_code]
-    return HotResponse(content, delivery.journal_target, 0, flags=delivery.flags, status_line=status)
+    return DeliveredResponse(
+        content, delivery.journal_target, 0, flags=delivery.flags, status_line=status, on_broken=delivery.on_broken
+    )
 
 
 def end_of_response(expiry: int | None) -> int:

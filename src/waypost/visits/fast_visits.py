@@ -24,7 +24,7 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.cache import Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import Delivery, FastPage, FastRedirect, JournalFields, LimitedOutcome
+from waypost.visits.fast_outcomes import FastPage, FastRedirect, FileDelivery, JournalFields, LimitedOutcome
 from waypost.visits.fast_responses import (
     PageView,
     content_of,
@@ -194,7 +194,7 @@ class FastVisits:
     def _take(
         self, visit: VisitRequest, outcome: LimitedOutcome, version: int, done: Callable[[HotResponse | None], None]
     ) -> None:
-        def finish(taken: Delivery | FastPage | None) -> None:
+        def finish(taken: FileDelivery | FastPage | None) -> None:
             if isinstance(taken, FastPage):
                 done(self._page(visit, taken, version))
             else:

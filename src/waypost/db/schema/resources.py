@@ -205,7 +205,9 @@ files = owned(
     Index("files_ended", "ended"),
 )
 
-# Counted downloads, for as long as the visitor may resume one (decision 22). `visitor` is a hash, `served` are bytes.
+# Counted downloads, for as long as the visitor may resume one (decision 22). `visitor` and `address` are hashes,
+# `served` are bytes, of which clients closed the connection before they read `unread`. A download that brought next to
+# nothing can be started again until `retry_until` (decision 68).
 download_grants = Table(
     "download_grants",
     metadata,
@@ -213,10 +215,19 @@ download_grants = Table(
     inherited_account(),
     parent("file", "files", "CASCADE"),
     Column("visitor", LargeBinary, nullable=False),
+    Column("address", LargeBinary),
     number("served"),
     timestamp("expires"),
+    Column("unread", BigInteger, nullable=False, server_default="0"),
+    Column("retry_until", BigInteger),
     Index("download_grants_file_visitor", "file", "visitor", "id"),
     Index("download_grants_expires", "expires"),
+    Index(
+        "download_grants_retry",
+        "file",
+        sqlite_where=text("retry_until IS NOT NULL"),
+        postgresql_where=text("retry_until IS NOT NULL"),
+    ),
     sqlite_autoincrement=True,
 )
 
