@@ -13,10 +13,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import update
+
 from tests.support.file_server import CONTENT, LIMIT, FileServer
 from tests.support.load import add_ana, until
 from tests.support.threads import join
 from waypost.db.database import Database
+from waypost.db.schema import plans
 from waypost.db.upgrade import upgrade
 
 
@@ -29,6 +32,23 @@ def _read_response(connection: socket.socket) -> tuple[int, dict[str, Any]]:
             data += part
     head, _, body = data.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(body)
+
+
+def test_upload_over_limit_of_storage_is_rejected_before_body(file_server: FileServer) -> None:
+    if file_server.bucket is None:
+        return  # a folder has no such limit
+    with closing(file_server.database()) as database:
+
+        def limit(size: int) -> None:
+            database.write(lambda tx: tx.execute(update(plans).values(upload_limit=size)))
+
+        limit(10**15)
+        with socket.create_connection(file_server.address) as connection:
+            connection.sendall(file_server.request_head("Content-Length: 100000000000", "Expect: 100-continue"))
+            status, body = _read_response(connection)
+        limit(LIMIT)
+    assert (status, body["code"]) == (413, "too_large")
+    assert "the storage allows 83886080000 bytes" in body["message"]
 
 
 def test_upload_over_limit_is_rejected_before_body(file_server: FileServer) -> None:

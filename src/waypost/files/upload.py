@@ -16,12 +16,12 @@ from fastapi import Request
 from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
-from waypost.errors import Problem, invalid
+from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
 from waypost.files.ops import Fields, File, StoredObject, UploadQuota
 from waypost.files.upload_pace import UploadPace
 from waypost.http import file_names, media_types
-from waypost.storage.store import storage_full
+from waypost.storage.store import Store, storage_full
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,7 +48,7 @@ async def receive(
         return ops.upload_quota(tx, context.account)
 
     quota = await _threaded(lambda: context.read(check))
-    _refuse_early(request, quota, await _threaded(context.store.free_bytes))
+    _refuse_early(request, quota, context.store, await _threaded(context.store.free_bytes))
     body = UploadBody(request, quota, context, digests=_declared_digests(request))
     random = secrets.token_hex(16)
     stored_as = f"{random[:2]}/{random}"
@@ -155,6 +155,7 @@ class UploadBody:
         self.size += len(chunk)
         _in_progress[self._context.account] += len(chunk)
         ops.refuse_over_quota(self.size, self._quota)
+        _refuse_over_store(self.size, self._context.store)
         left = self._quota.left
         if left is not None and _in_progress[self._context.account] > left:  # of all uploads that are not files yet
             raise ops.storage_full(left)
@@ -173,15 +174,22 @@ class UploadBody:
             del _in_progress[self._context.account]
 
 
-def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> None:
+def _refuse_early(request: Request, quota: UploadQuota, store: Store, free: int | None) -> None:
     """Check the declared length before the client sends the body; without one, require a byte of free space."""
     declared = request.headers.get("content-length", "")
     size = int(declared) if declared.isdecimal() and len(declared) <= 18 else 1
     if not size:
         raise invalid("body", "The body must contain the file, but it is empty.")
     ops.refuse_over_quota(size, quota)
+    _refuse_over_store(size, store)
     if free is not None and size > free:
         raise storage_full()
+
+
+def _refuse_over_store(size: int, store: Store) -> None:
+    """Raise TOO_LARGE if the storage cannot have an object of this size."""
+    if store.max_bytes is not None and size > store.max_bytes:
+        raise Problem(Kind.TOO_LARGE, f"The file is too large: the storage allows {store.max_bytes} bytes per file.")
 
 
 def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:

@@ -50,6 +50,7 @@ class DiskStore:
     """Objects as files of a folder."""
 
     is_local = True
+    max_bytes: int | None = None
 
     def __init__(self, folder: Path) -> None:
         self.health = Health()

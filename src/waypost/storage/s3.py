@@ -18,7 +18,8 @@ from waypost.storage.s3_parts import UnfinishedUploads
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 _log = structlog.get_logger("storage")
-_PART_BYTES = 8 * 1024 * 1024  # S3 allows 10,000 parts: objects of up to 80 GB
+_PART_BYTES = 8 * 1024 * 1024
+_MAX_PARTS = 10_000  # of an object, in S3
 _PARALLEL_PARTS = 2
 _PARALLEL_UPLOADS = 16  # of each process; each can hold three parts in memory
 _FULL_ERRORS = ("507 Insufficient Storage", "QuotaExceeded", "XMinioStorageFull", "<Code>EntityTooLarge</Code>")
@@ -47,6 +48,7 @@ class S3Store:
     """Objects in a bucket, or below a prefix of one."""
 
     is_local = False
+    max_bytes: int | None = _MAX_PARTS * _PART_BYTES
 
     def __init__(self, settings: Settings) -> None:
         self.health = Health()

@@ -66,6 +66,8 @@ class Store(Protocol):
 
     is_local: bool
     """The objects are local files, so that a small one is read at once."""
+    max_bytes: int | None
+    """The size of the largest object; None without a limit."""
 
     @property
     def health(self) -> Health:
