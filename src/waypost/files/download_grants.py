@@ -40,13 +40,14 @@ class DownloadGrant:
 
 @dataclass(frozen=True)
 class DownloadEnd:
-    """The end of a response: bytes that were not sent, and how many of the others the client may not have read.
+    """The end of a response: bytes that were not sent, those that the client may not have read, and those that it has.
 
     `is_broken`: the client closed the connection before it had taken all.
     """
 
     unsent: int
     unread: int
+    delivered: int
     is_broken: bool
 
 
@@ -207,12 +208,15 @@ def serve(tx: Connection, file: FileView, grant: int, *, served: int) -> bool:
     return tx.execute(_SERVE, parameters).rowcount == 1 or tx.execute(_EXISTS, key).first() is None
 
 
-def finish(tx: Connection, file: FileView, grant: int, end: DownloadEnd, now: int) -> None:
+def finish(tx: Connection, file: FileView, grant: DownloadGrant, end: DownloadEnd, now: int) -> None:
     """Return bytes that were taken but not sent. Let the download be started again if it brought next to nothing."""
     # A range that was sent as a whole is little only if more of the file is left.
     less_than = little(file.size) if end.is_broken else min(little(file.size), file.size)
+    if not grant.is_retry and end.delivered < less_than:
+        # A program has probed the file, and fetches its parts at the same time: they do not count here.
+        less_than = max_bytes(file.size) + 1
     values = {"unsent": end.unsent, "unread": end.unread, "less_than": less_than, "until": now + _RETRY_SECONDS}
-    tx.execute(_FINISH, {"grant": grant, "of_account": file.account, **values})
+    tx.execute(_FINISH, {"grant": grant.id, "of_account": file.account, **values})
 
 
 def downloads_left(tx: Connection, account: int, file: int) -> int | None:

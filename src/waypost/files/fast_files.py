@@ -132,8 +132,8 @@ class FastFiles:
 
         def work(tx: Connection) -> None:
             for file, grant in order:
-                end = DownloadEnd(unsent=0, unread=file.size, is_broken=True)
-                download_grants.finish(tx, file, grant.id, end, clock.now())
+                end = DownloadEnd(unsent=0, unread=file.size, delivered=0, is_broken=True)
+                download_grants.finish(tx, file, grant, end, clock.now())
 
         self._services.database.write(work, durability="process")
         return [None] * len(broken)

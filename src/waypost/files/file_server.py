@@ -185,7 +185,7 @@ async def _blob_response(
     async def finish(end: DownloadEnd) -> None:
         if end.is_broken or end.unsent or is_little:
             await services.write(
-                lambda tx: download_grants.finish(tx, file, grant.id, end, clock.now()), durability="process"
+                lambda tx: download_grants.finish(tx, file, grant, end, clock.now()), durability="process"
             )
 
     budget = ByteBudget(_first_step(services, file, parts), more, finish)

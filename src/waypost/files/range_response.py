@@ -118,7 +118,9 @@ class RangeResponse(Response):
             unsent += max(0, sent - measured.sent)
             unread = min(sent, measured.window)
         self._granted, self._left = self._granted - unsent, 0
-        task = asyncio.ensure_future(self._budget.finish(DownloadEnd(unsent, unread, is_broken)))
+        task = asyncio.ensure_future(
+            self._budget.finish(DownloadEnd(unsent, unread, self._granted - unread, is_broken))
+        )
         _finishing.add(task)
         task.add_done_callback(_finishing.discard)
         return task

@@ -1,0 +1,72 @@
+"""Real programs download a file with a limit: in parts, again if it is newer, and the rest."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.file_server import FileServer
+from tests.support.load import add_ana
+from tests.support.system_packages import program
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
+
+_SIZE = 300_000
+
+
+@pytest.fixture(scope="module")
+def disk_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileServer]:
+    folder = tmp_path_factory.mktemp("disk")
+    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
+        upgrade(database)
+        key = database.write(add_ana)
+    server = FileServer(folder, key, None)
+    with server.running():
+        yield server
+
+
+def _run(folder: Path, *command: str) -> None:
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("axel", ["-n4", "-o", "out"]),
+        ("aria2c", ["-x4", "-s4", "-k1M", "--no-conf", "-o", "out"]),
+        ("wget2", ["--no-config", "-O", "out"]),
+        ("curl", ["-sSf", "--retry", "2", "-o", "out"]),
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 5])
+def test_program_takes_one_download(
+    disk_server: FileServer, big: bytes, tmp_path: Path, name: str, arguments: list[str], limit: int
+) -> None:
+    alias, content = f"{name}-{limit}", big[:_SIZE]
+    command = program(name, {"aria2c": "aria2"}.get(name, name))
+    assert disk_server.upload(alias, content, maxdownloads=limit).status_code == 200
+    _run(tmp_path, command, *arguments, f"{disk_server.server.url}/{alias}")
+    assert (tmp_path / "out").read_bytes() == content
+    assert disk_server.downloads(alias) == 1
+
+
+def test_wget_takes_no_download_for_unchanged_file(disk_server: FileServer, big: bytes, tmp_path: Path) -> None:
+    wget = program("wget", "wget")
+    assert disk_server.upload("newer", big[:_SIZE], maxdownloads=3).status_code == 200
+    for _ in range(3):
+        _run(tmp_path, wget, "-q", "--no-config", "-N", f"{disk_server.server.url}/newer")
+    assert (tmp_path / "newer").read_bytes() == big[:_SIZE]
+    assert disk_server.downloads("newer") == 1
+
+
+def test_curl_fetches_rest_without_a_download(disk_server: FileServer, big: bytes, tmp_path: Path) -> None:
+    curl, out = program("curl", "curl"), tmp_path / "out"
+    assert disk_server.upload("rest", big[:_SIZE], maxdownloads=1).status_code == 200
+    _run(tmp_path, curl, "-sSf", "-o", "out", f"{disk_server.server.url}/rest")
+    out.write_bytes(big[: _SIZE // 2])
+    _run(tmp_path, curl, "-sSf", "-C", "-", "-o", "out", f"{disk_server.server.url}/rest")
+    assert out.read_bytes() == big[:_SIZE]
+    assert disk_server.downloads("rest") == 1
