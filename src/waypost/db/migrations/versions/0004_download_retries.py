@@ -1,13 +1,13 @@
 """Let a download that brought nothing be started again.
 
-Revision: 0003
+Revision: 0004
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade() -> None:
