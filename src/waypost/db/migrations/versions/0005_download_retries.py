@@ -1,13 +1,13 @@
 """Let a download that brought nothing be started again.
 
-Revision: 0004
+Revision: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade() -> None:
