@@ -33,7 +33,14 @@ def origin(value: str) -> str:
 
 
 def database(value: str) -> str:
-    """Return the URL of a database that is PostgreSQL or SQLite. Raises ValueError."""
+    """Return the URL of a database that is PostgreSQL or SQLite. Raises ValueError, without a part of the value."""
+    scheme, separator, rest = value.partition("://")
+    if scheme == "postgres":  # the form of Heroku, Render and PostgreSQL's own library
+        value = f"postgresql{separator}{rest}"
+    elif scheme.startswith("postgresql+"):
+        raise ValueError("must begin with postgresql://, without the name of a driver")
+    if rest.partition("?")[0].count("@") > 1:
+        raise ValueError("must have one @, in front of the host: write an @ in the password as %40")
     try:
         usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
         if usable and value.startswith("postgresql"):

@@ -1,5 +1,6 @@
 """Findings of `waypost doctor`: errors that prevent a start, and warnings."""
 
+import re
 import resource
 import shutil
 import sqlite3
@@ -11,7 +12,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.cli import CommandResult, RunCommand
+from tests.support.databases import damage_table
 from tests.support.server import free_port
+from tests.support.source import ROOT, SOURCE
 from waypost.server import system_checks
 from waypost.settings import Settings
 
@@ -76,6 +79,7 @@ WARNINGS = (
     ExpectedFinding("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
     ExpectedFinding("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
     ExpectedFinding("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
+    ExpectedFinding("W024", "means the whole network 172.0.0.0/8", {"TRUSTED_PROXIES": "172.30.8.0/8"}),
     ExpectedFinding("W031", "files are stored in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
 )
 
@@ -90,7 +94,7 @@ def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand, 
     completed = run_migrated("doctor")
     *checks, summary = completed.out.splitlines()
     assert summary == f"All checks passed. Installation: {working_folder / 'data'}"
-    assert len(checks) == 14
+    assert len(checks) == 17
     assert {check.split()[0] for check in checks} == {"ok"}
     assert (completed.code, completed.err) == (0, "")
 
@@ -99,7 +103,7 @@ def test_doctor_warns_if_few_files_can_be_open(run_migrated: RunCommand, monkeyp
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 2048))
     completed = run_migrated("doctor")
     assert (completed.code, _summary(completed)) == (0, "No errors, 1 warning.")
-    assert completed.err.startswith("W006 A process may open only 2048 files")
+    assert "warning  Open files: W006 A process may open only 2048 files" in completed.out
 
 
 def _summary(completed: CommandResult) -> str:
@@ -114,12 +118,15 @@ def test_error_finding_prevents_start(
     _prepare(finding, working_folder, monkeypatch)
     for command, code in (("doctor", 1), ("serve", 2)):
         completed = run(command)
-        assert (completed.code, "error" in completed.out) == (code, command == "doctor"), command
+        assert completed.code == code, command
         assert "All checks passed" not in completed.out
-        assert completed.err.startswith(f"{finding.id} "), completed.err
-        assert finding.message in completed.err
-        assert completed.err.count("\n") == 1
-        assert "secret" not in completed.err
+        lines = [line for line in (completed.out + completed.err).splitlines() if not line.startswith("ok ")]
+        (line,) = lines
+        start = rf"FAILED   [^:]+: {finding.id} " if command == "doctor" else f"{finding.id} "
+        assert re.match(start, line), line
+        assert finding.message in line
+        assert "secret" not in line
+        assert line in (completed.out if command == "doctor" else completed.err)
 
 
 @pytest.mark.parametrize("finding", ERRORS, ids=lambda result: f"{result.id} {result.message}")
@@ -144,9 +151,10 @@ def test_warning_finding_does_not_prevent_start(
     _prepare(finding, working_folder, monkeypatch)
     completed = run_migrated("doctor")
     assert (completed.code, _summary(completed)) == (0, "No errors, 1 warning.")
-    assert completed.err.startswith(f"{finding.id} ")
-    assert finding.message in completed.err
-    assert completed.err.count("\n") == 1
+    (line,) = [line for line in completed.out.splitlines()[:-1] if not line.startswith("ok ")]
+    assert re.match(rf"warning  [^:]+: {finding.id} ", line)
+    assert finding.message in line
+    assert completed.err == ""
 
 
 def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +162,61 @@ def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
     completed = run_migrated("doctor")
     assert completed.code == 0
-    assert completed.err.startswith("W002 Less than 512 MiB are free at ")
+    assert "warning  Data folder: W002 Less than 512 MiB are free at " in completed.out
+
+
+def test_full_disk_is_error(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = shutil.disk_usage(".")._replace(free=16 * 1024 * 1024 - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
+    completed = run_migrated("doctor")
+    assert completed.code == 1
+    assert "FAILED   Data folder: W002 The disk is full: less than 16 MiB are free at " in completed.out
+
+
+@pytest.mark.parametrize("table", ["links", "click_times", "aliases"])
+def test_damaged_page_is_error(run_migrated: RunCommand, table: str) -> None:
+    damage_table(Path("data/waypost.db"), table)
+    completed = run_migrated("doctor")
+    assert (completed.code, completed.err) == (1, "")
+    assert re.search(r"^FAILED   Content: W016 The database \S+waypost.db is damaged: ", completed.out, re.MULTILINE)
+
+
+def test_journal_that_cannot_be_written_is_error(run_migrated: RunCommand) -> None:
+    Path("data/journal").touch()
+    completed = run_migrated("doctor")
+    assert completed.code == 1
+    assert "FAILED   Clicks: W007 Clicks are lost, because the journal data/journal is missing." in completed.out
+
+
+def test_clicks_that_wait_long_are_error(run_migrated: RunCommand) -> None:
+    Path("data/journal").mkdir()
+    Path("data/journal/1.log").write_text("1000\t1\tlink\t1\t\t127.0.0.1\t\t\t\t\n")
+    completed = run_migrated("doctor")
+    assert completed.code == 1
+    assert "FAILED   Clicks: W018 Clicks wait for more than 30 seconds to be counted." in completed.out
+
+
+def test_folder_without_installation_is_one_line(run: RunCommand) -> None:
+    completed = run("doctor")
+    assert (completed.code, completed.out, completed.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("trace", ["installation-id", "journal/1.log", "files/ab/cd"])
+def test_folder_that_lost_its_database_is_error(run: RunCommand, trace: str) -> None:
+    file = Path("data") / trace
+    file.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    file.write_text("x")
+    for command, code in (("doctor", 1), ("serve", 2)):
+        completed = run(command)
+        assert completed.code == code
+        assert "W015 The database " in completed.out + completed.err
+        assert not Path("data/waypost.db").exists()
+
+
+def test_every_code_is_documented() -> None:
+    source = (SOURCE / "server" / "system_checks.py").read_text()
+    codes = set(re.findall(r'"(W\d{3})"', source)) | {"W000"}
+    assert codes == set(re.findall(r"^\| `(W\d{3})` \|", (ROOT / "docs" / "checks.md").read_text(), re.MULTILINE))
 
 
 def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +225,9 @@ def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: py
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
     monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
     completed = run_migrated("doctor")
-    assert (completed.code, completed.out.splitlines()[-1].split()[0]) == (1, "error")
-    assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.err
-    assert "not-to-be-shown" not in completed.err
+    assert (completed.code, completed.out.splitlines()[-1].split()[0]) == (1, "FAILED")
+    assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.out
+    assert not re.search("not-to-be-shown|Debug source", completed.out)
 
 
 def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:
@@ -179,6 +241,6 @@ def test_maintenance_is_warning(run_migrated: RunCommand) -> None:
     assert run_migrated("maintenance", "status").out.startswith("Maintenance is on since 20")
     completed = run_migrated("doctor")
     assert (completed.code, _summary(completed)) == (0, "No errors, 1 warning.")
-    assert completed.err.startswith("W041 ")
+    assert "warning  Maintenance mode: W041 " in completed.out
     run_migrated("maintenance", "off")
     assert _summary(run_migrated("doctor")) == "All checks passed."

@@ -11,7 +11,10 @@ import pytest
 from scripts.generate_docs import commands
 from tests.support.cli import ANA, RunCommand
 from tests.support.nodes import database_copy
-from tests.support.server import serving
+from tests.support.server import free_port, serving
+from waypost.errors import Problem
+from waypost.server import installation
+from waypost.settings import Settings
 
 _WITHOUT_INSTALLATION = {"serve", "demo", "restore", "settings", "version", "deploy-files", "openapi"}
 """Commands that need none: two create one, `demo` uses a temporary folder, and four only print or copy."""
@@ -61,6 +64,52 @@ def test_unfinished_data_folder_is_no_installation(run: RunCommand, working_fold
         assert run("doctor").code == 2
     assert not (working_folder / "saved.tar.gz").exists()
     assert sorted(path.name for path in data.iterdir()) == ["journal", "waypost.db"]
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_serve_refuses_a_folder_that_lost_its_database(
+    run: RunCommand, working_folder: Path, content: bytes | None
+) -> None:
+    data = working_folder / "data"
+    (data / "files" / "ab").mkdir(parents=True, mode=0o700)
+    (data / "files" / "ab" / "cd").write_text("a file of a user")
+    if content is not None:
+        (data / "waypost.db").write_bytes(content)
+    completed = run("serve", "--port", free_port())
+    assert completed.code in (1, 2)
+    assert "the data folder is that of an installation" in completed.err
+    assert "Welcome" not in completed.out
+    assert (data / "waypost.db").exists() == (content is not None)
+
+
+def test_folder_of_another_installation_is_refused(settings: Settings, tmp_path: Path) -> None:
+    installation.open_database(settings).close()
+    written = (tmp_path / "installation-id").read_text()
+    installation.open_database(settings).close()
+    assert (tmp_path / "installation-id").read_text() == written
+    (tmp_path / "installation-id").write_text("another")
+    with pytest.raises(Problem, match="belongs to another installation than the database"):
+        installation.open_database(settings)
+
+
+def test_removed_database_is_not_created_again_by_the_service(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        key = server.owner_key
+        for file in tmp_path.glob("waypost.db*"):
+            file.unlink()
+        ready = server.call("GET", "/readyz")
+        assert (ready.status_code, ready.json()["database"]) == (503, "missing")
+        assert "waypost_database_up 0.0" in server.call("GET", "/metrics").text
+        for _ in range(20):
+            server.call("POST", "/api/url/add", key=key, json={"url": "https://example.com/"})
+        assert not (tmp_path / "waypost.db").exists()
+
+
+def test_failed_restore_leaves_nothing_behind(run: RunCommand, working_folder: Path) -> None:
+    (working_folder / "saved.tar.gz").write_bytes(b"\x1f\x8b damaged")
+    completed = run("restore", "saved.tar.gz")
+    assert (completed.code, completed.err.count("\n")) == (1, 1)
+    assert [path.name for path in working_folder.iterdir()] == ["saved.tar.gz"]
 
 
 def test_command_names_missing_sqlite_file(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:

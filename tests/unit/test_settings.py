@@ -24,7 +24,15 @@ SETTINGS = {
         *("http://go.localhost", "http://GO.localhost:9000", "https://go.localhost."),
     ),
     "WAYPOST_DATABASE_URL": (
-        *("nonsense", "mysql://localhost/x", "postgresql://localhost", "sqlite://", "sqlite:///"),
+        *(
+            "nonsense",
+            "postgresql+asyncpg://a:b@c/d",
+            "postgresql://a:my@secret@c/d",
+            "mysql://localhost/x",
+            "postgresql://localhost",
+            "sqlite://",
+            "sqlite:///",
+        ),
         *("postgresql://db1:5432,db2:5432/waypost", "postgresql:///waypost?host=db1&host=db2&port=1&port=2"),
     ),
     "WAYPOST_TRUSTED_PROXIES": ("everybody", "10.0.0.0/33", "127.0.0.1,[/x]"),

@@ -81,7 +81,7 @@ def restore(
     """Restore an archive into an empty installation. Stop the service first."""
     settings = access.settings()
     copies = FileCopies(files_in) if files_in else None
-    with closing(installation.open_unmigrated_database(settings)) as database, _readable(file, settings) as source:
+    with installation.open_for_restore(settings) as database, _readable(file, settings) as source:
         name = "The input" if file == _STREAM else str(file)
         archived = archive.restore(database, open_store(settings), source, copies=copies, name=name)
     console.stdout.print(

@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,6 +13,8 @@ from rich.text import Text
 from waypost import __version__
 from waypost.accounts import email_links, first_sign_in, ops
 from waypost.cli import access, console
+from waypost.db.database import Database
+from waypost.errors import NoInstallation
 from waypost.observability import logging
 from waypost.server import installation, new_accounts, private_files, startup, system_checks
 from waypost.server.new_accounts import NewAccount
@@ -33,17 +36,24 @@ def serve(
     private_files.protect(settings)
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
-    listeners = startup.listen(settings)
-    startup.load()
-    with closing(installation.open_database(settings)) as database:
-        if settings.registration == "on":
-            database.write(ops.limit_registered_accounts)
-        owner = new_accounts.create_first_account(settings, database)
-        if owner is not None:
-            lifetime = email_links.WELCOME_SECONDS
-            link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
-            _show_welcome(settings, owner, welcome(settings.base, owner, link))
-    startup.serve(settings, listeners, lambda: console.stderr.print(f"waypost {__version__} serves {settings.base}"))
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(listener) for listener in startup.listen(settings)]
+        startup.load()
+        with closing(installation.open_database(settings)) as database:
+            _create_owner(settings, database)
+        on_ready = partial(console.stderr.print, f"waypost {__version__} serves {settings.base}")
+        startup.serve(settings, listeners, on_ready)
+
+
+def _create_owner(settings: Settings, database: Database) -> None:
+    """Create the first account of a new installation, and show its credentials."""
+    if settings.registration == "on":
+        database.write(ops.limit_registered_accounts)
+    owner = new_accounts.create_first_account(settings, database)
+    if owner is not None:
+        lifetime = email_links.WELCOME_SECONDS
+        link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
+        _show_welcome(settings, owner, welcome(settings.base, owner, link))
 
 
 def doctor() -> None:
@@ -53,7 +63,10 @@ def doctor() -> None:
     """
     settings = access.settings()
     logging.configure(settings)
-    findings = _print_checks(system_checks.before_start(settings))
+    checks = list(system_checks.before_start(settings))
+    if not _has_database(settings) and all(check.result != "error" for check in checks):
+        raise NoInstallation(settings.location)  # nothing is checked that does not exist
+    findings = _print_checks(checks)
     with closing(installation.open_installation(settings)) as database:
         findings += _print_checks(system_checks.of_installation(settings, database))
     warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
@@ -62,13 +75,27 @@ def doctor() -> None:
     )
 
 
+def _has_database(settings: Settings) -> bool:
+    file = settings.database_file
+    with suppress(PermissionError):  # a check reports it
+        return file is None or file.exists()
+    return True
+
+
 def _print_checks(checks: Iterable[Check]) -> list[Finding]:
-    """Print each check when it is made, and its findings. Return the findings; exit with code 1 after errors."""
+    """Print each check when it is made, with its findings. Return the findings; exit with code 1 after errors.
+
+    A line begins with the verdict. The reason and the repair are in the same line.
+    """
     findings: list[Finding] = []
     for check in checks:
-        color = {"ok": "green", "warning": "yellow", "error": "red"}[check.result]
-        console.stdout.print(Text.assemble((f"{check.result:7}", f"bold {color}"), f"  {check.text}"))
-        _report(check.findings)
+        if not check.findings:
+            console.stdout.print(Text.assemble(("ok     ", "bold green"), f"  {check.text}"))
+        for finding in check.findings:
+            word, color = ("FAILED ", "red") if finding.level == "error" else ("warning", "yellow")
+            name = check.text.partition(":")[0]
+            line = f"  {name}: {finding.id} {finding.text}"
+            console.stdout.print(Text.assemble((word, f"bold {color}"), line, (f" {finding.hint}", "dim")))
         findings += check.findings
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -28,6 +29,10 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
     busy_seconds = _BUSY_SECONDS - MAX_SECONDS if begin else _BUSY_SECONDS  # writers have waited before
     connect = {"timeout": busy_seconds, "check_same_thread": False, "isolation_level": None}
+    path = make_url(url).database
+    if path and Path(path).exists():
+        # A file that is removed while the service runs must not be created again, empty.
+        options["creator"] = partial(sqlite3.connect, f"{Path(path).absolute().as_uri()}?mode=rw", uri=True, **connect)
     engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)
     check_parameters(engine)
 

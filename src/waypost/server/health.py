@@ -39,6 +39,8 @@ def database_fault(settings: Settings, database: Database) -> str:
             lookup.resolve(tx, [(newest.host, newest.alias)], settings)
         return ""
 
+    if database.path is not None and not database.path.exists():
+        return "missing"
     return _fault_of(lambda: database.read(read))
 
 

@@ -1,6 +1,10 @@
 """Open the database of an installation."""
 
+import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from sqlalchemy.exc import DatabaseError
 
@@ -9,17 +13,76 @@ from waypost.db.database import Database
 from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, NoInstallation, Problem
 from waypost.ownership import inherit_owner, make_folder
-from waypost.server import private_files
+from waypost.server import installation_id, private_files
 from waypost.settings import Settings
+
+LOST_HINT = "Restore a backup into an empty folder, or mount the disk that has it."
 
 
 def open_database(settings: Settings) -> Database:
     """Open the database for the service, and upgrade it to this version. Raises UNAVAILABLE."""
+    if lost := lost_database(settings):
+        raise Problem(Kind.UNAVAILABLE, f"{lost} {LOST_HINT}")
     database = open_unmigrated_database(settings)
-    if settings.database_file is not None:
-        write_queue.create_files(settings.database_file)
-    upgrade(database)
+    try:
+        _require_tables(settings, database)
+        if settings.database_file is not None:
+            write_queue.create_files(settings.database_file)
+        upgrade(database)
+        installation_id.bind(settings, database)
+    except BaseException:
+        database.close()
+        raise
     return database
+
+
+def _require_tables(settings: Settings, database: Database) -> None:
+    """Raise UNAVAILABLE for an empty database next to the data folder of an installation."""
+    if any(_traces(settings.data_dir)) and database.read(current_revision) is None:
+        text = f"The database {settings.location} has no tables, but the data folder is that of an installation."
+        raise Problem(Kind.UNAVAILABLE, f"{text} Correct WAYPOST_DATABASE_URL. {LOST_HINT}")
+
+
+@contextmanager
+def open_for_restore(settings: Settings) -> Iterator[Database]:
+    """Open an empty database. If the restore fails, remove every file that opening it created. Raises UNAVAILABLE."""
+    folder, file = settings.data_dir, settings.database_file
+    had_folder, had_file = folder.exists(), file is None or file.exists()
+    database = open_unmigrated_database(settings)
+    try:
+        yield database
+    except BaseException:
+        database.close()
+        if file is not None and not had_file:
+            for path in file.parent.glob(f"{file.name}*"):
+                path.unlink(missing_ok=True)
+        if not had_folder:
+            _remove_empty(folder)
+        raise
+    database.close()
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder and those in it, unless there are files."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(path).rmdir()
+
+
+def lost_database(settings: Settings) -> str:
+    """Return a sentence if the SQLite file of an installation is missing; "" if it exists, or for a new folder."""
+    file = settings.database_file
+    with suppress(OSError):
+        if file is not None and not file.exists() and any(_traces(settings.data_dir)):
+            return f"The database {file} is missing, but the data folder is that of an installation."
+    return ""
+
+
+def _traces(folder: Path) -> Iterator[Path]:
+    """Yield files that only an installation leaves in its data folder: its id, stored files, and clicks to count."""
+    with suppress(OSError):
+        yield from (path for path in (folder / installation_id.FILE, *folder.glob("journal/*.log")) if path.exists())
+        yield from (path for path in folder.glob("files/**/*") if path.is_file())
 
 
 def open_installation(settings: Settings) -> Database:

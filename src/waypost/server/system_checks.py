@@ -10,20 +10,22 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import metadata
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError, DBAPIError
 
-from waypost import secret_files
+from waypost import reasons, secret_files
 from waypost.clicks.geo import databases
-from waypost.db import maintenance, notifications
+from waypost.db import faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
-from waypost.server import private_files
+from waypost.server import health, installation, private_files
 from waypost.settings import Settings
 from waypost.storage.factory import PROBES, open_store, probe
 
@@ -68,9 +70,44 @@ def before_start(settings: Settings) -> Iterator[Check]:
 
 
 def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
-    """Make the checks of an installation. They change nothing."""
+    """Make the checks of an installation. They keep nothing of what they write."""
+    yield Check("Content: links can be read, rows can be written, and no data is damaged", _content(settings, opened))
+    yield Check("Clicks: the journal can be written, and no click waits to be counted", list(_clicks(settings, opened)))
     yield Check("Maintenance mode: is off", list(_maintenance(opened)))
     yield Check("File storage: a test object was written, read and deleted", _storage(settings))
+
+
+def _content(settings: Settings, opened: Database) -> list[Finding]:
+    try:
+        damage = opened.read(_damage) if opened.is_sqlite else ""
+    except DBAPIError as error:
+        damage = error_reason(error)
+    where = settings.database_file or "the database server"
+    if damage:
+        text = f"The database {where} is damaged: {reasons.clean(damage)}."
+        return [Finding("W016", "error", text, "Stop the service, and restore the newest backup into an empty folder.")]
+    fault = health.database_fault(settings, opened) or health.write_fault(opened)
+    hint = "Check the lock of other programs, the rights and the disk of the database."
+    return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
+
+
+def _damage(tx: Connection) -> str:
+    """Return the first damage that SQLite finds in its pages; "" without any."""
+    result = str(tx.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+    return "" if result == "ok" else result
+
+
+def _clicks(settings: Settings, opened: Database) -> Iterator[Finding]:
+    folder = settings.journal_dir
+    fault = health.journal_fault(folder) if folder.exists() else ""  # the first start creates it
+    if fault:
+        text = f"Clicks are lost, because the journal {folder} is {fault}."
+        yield Finding("W007", "error", text, f"Make it writable for user {os.geteuid()}.")
+    if health.counting_fault(settings, opened):
+        text = f"Clicks wait for more than {health.BEHIND_SECONDS} seconds to be counted."
+        yield Finding(
+            "W018", "error", text, "Is the service running? Its log says what its counting process waits for."
+        )
 
 
 def _maintenance(opened: Database) -> Iterator[Finding]:
@@ -150,8 +187,12 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
         hint = f"Make it writable for user {os.geteuid()}, or set WAYPOST_DATA_DIR to another folder."
         yield Finding("W001", "error", f"The data folder {folder} is not writable: {error.strerror}.", hint)
         return
-    if shutil.disk_usage(existing).free < _MIN_FREE_BYTES:
-        hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
+    free = shutil.disk_usage(existing).free
+    hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
+    if free < health.FULL_BYTES:
+        text = f"The disk is full: less than 16 MiB are free at {existing.resolve()}, so clicks and changes are lost."
+        yield Finding("W002", "error", text, hint)
+    elif free < _MIN_FREE_BYTES:
         yield Finding("W002", "warning", f"Less than 512 MiB are free at {existing.resolve()}.", hint)
 
 
@@ -183,6 +224,8 @@ def _sqlite(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
+    if lost := installation.lost_database(settings):
+        yield Finding("W015", "error", lost, installation.LOST_HINT)
     file = settings.database_file
     with suppress(PermissionError):  # then the database reports it
         if file is not None and not file.exists():
@@ -192,10 +235,9 @@ def _database(settings: Settings) -> Iterator[Finding]:
             current, unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
             yield from _connections(database)
     except (Problem, DatabaseError) as error:
-        hint = "Restore a backup into an empty folder."
-        if settings.database_url:
-            hint = "Check WAYPOST_DATABASE_URL and the database server."
-        yield Finding("W010", "error", f"The database does not answer: {error_reason(error)}.", hint)
+        yield Finding(
+            "W010", "error", f"The database does not answer: {error_reason(error)}.", _repair(settings, error)
+        )
         return
     if unfinished:
         text = "The migration of an installation into this database was interrupted."
@@ -205,12 +247,23 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield Finding("W011", "error", text, "Install the newer version of waypost again, or restore a backup.")
 
 
+def _repair(settings: Settings, error: Problem | DatabaseError) -> str:
+    """Return the repair of a database that does not answer."""
+    cause = error if isinstance(error, DBAPIError) else error.__cause__
+    if isinstance(cause, DBAPIError) and faults.classify(cause) is faults.Fault.DAMAGE:
+        return "Restore a backup into an empty folder."
+    if settings.database_url:
+        return "Check WAYPOST_DATABASE_URL and the database server."
+    return f"Make the folder and its files readable and writable for user {os.geteuid()}, and check the disk."
+
+
 def _connections(database: Database) -> Iterator[Finding]:
     try:
         supports_notify = notifications.supports_notify(database)
     except Problem as problem:
-        text = f"The database is read-only: {error_reason(problem)}."
-        hint = "List all its servers in WAYPOST_DATABASE_URL and target_session_attrs=read-write, or wait."
+        text = f"The database cannot be written: {error_reason(problem)}."
+        servers = "List all its servers in WAYPOST_DATABASE_URL and target_session_attrs=read-write, or wait."
+        hint = f"Check its number of connections. {servers}"
         yield Finding("W014", "warning", text, hint)
         return
     if not supports_notify:
@@ -229,6 +282,16 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
     if settings.country_header and not settings.trusted_proxies:
         text = "WAYPOST_COUNTRY_HEADER is set, but no proxy is trusted, so the header is ignored."
         yield Finding("W022", "warning", text, "Set WAYPOST_TRUSTED_PROXIES too.")
+
+
+def _networks(settings: Settings) -> Iterator[Finding]:
+    for name in ("trusted_proxies", "metrics_networks"):
+        for part in getattr(settings, name).split(","):
+            with suppress(ValueError):  # a name, such as one of Docker
+                network = ip_network(part.strip(), strict=False)
+                if ip_address(part.strip().partition("/")[0]) != network.network_address:
+                    text = f"WAYPOST_{name.upper()} has {part.strip()}, which means the whole network {network}."
+                    yield Finding("W024", "warning", text, f"Write {network}, or a smaller network.")
 
 
 def _storage_settings(settings: Settings) -> Iterator[Finding]:
@@ -277,6 +340,7 @@ _CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
     "SQLite: has the index for searches": _sqlite,
     "Database: answers, and its version fits": _database,
     "Addresses: visitors can open short URLs, and their own address arrives": _addresses,
+    "Networks: each is written as it is meant": _networks,
     "Open files: the system allows enough for all connections": _open_files,
     "Countries: the file of WAYPOST_GEO_FILE can be read": _countries,
     "File storage: its settings fit together": _storage_settings,
