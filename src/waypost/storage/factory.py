@@ -4,6 +4,7 @@ import io
 import secrets
 from pathlib import Path
 
+from waypost import reasons
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
@@ -42,7 +43,7 @@ def probe(store: Store) -> str:
         store.remove(name)
     except (Problem, ObjectNotFound, OSError) as error:
         cause = error.__cause__ or error
-        return _fault(step, " ".join(str(cause).split())[:200])
+        return _fault(step, reasons.clean(str(cause)))
     return ""
 
 

@@ -1,7 +1,7 @@
 """File storage in an S3-compatible bucket, with obstore. Multipart uploads: a file is never in memory as a whole."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import IO, Any
@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 import obstore
 import structlog
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store as Bucket
 
+from waypost import reasons
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads
@@ -149,8 +150,16 @@ class S3Store:
 
 
 def _reason(problem: Problem) -> str:
-    """Return the kind of an error of obstore, such as PermissionDeniedError. Its message would reveal addresses."""
-    return type(problem.__cause__).__name__
+    """Return the kind of an error of obstore in words. Its message would reveal addresses."""
+    return _REASONS.get(type(problem.__cause__), "the store does not answer")
+
+
+_REASONS: Mapping[type[object], str] = {
+    PermissionDeniedError: "the keys have no right to do that",
+    UnauthenticatedError: "the keys are refused",
+    FileNotFoundError: "the bucket does not exist",
+    NotFoundError: "the bucket does not exist",
+}
 
 
 async def _prepend(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -201,9 +210,9 @@ def _translated_errors() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         if "NoSuchBucket" in str(error):
-            _log.error("bucket does not exist", reason=str(error)[:500])
+            _log.error("bucket does not exist", reason=reasons.clean(str(error)))
             raise storage_unavailable() from error
         raise ObjectNotFound from error
     except (BaseError, OSError) as error:
-        _log.error("file storage failed", reason=str(error)[:500])
+        _log.error("file storage failed", reason=reasons.clean(str(error)))
         raise (storage_full() if any(word in str(error) for word in _FULL_ERRORS) else storage_unavailable()) from error
