@@ -34,7 +34,9 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         field = page.get_by_role("textbox", name="Destination")
         expect(field).to_be_in_viewport()
         expect(field).to_be_focused()
-        expect(field).to_have_accessible_description("Destination URL must begin with http:// or https://.")
+        expect(field).to_have_accessible_description(
+            "Destination URL must begin with http://, https://, mailto:, tel:."
+        )
 
 
 def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:

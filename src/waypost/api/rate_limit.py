@@ -54,6 +54,14 @@ class _Block:
     until: float
 
 
+class _NotWritable(Exception):
+    """The database refused to take a request; a key that it does not find is no such case."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
 class ApiKeyLimiter:
     """Authenticates API keys and takes each request from the key's limit.
 
@@ -84,9 +92,9 @@ class ApiKeyLimiter:
             return self._read(digest)
         try:
             return self._take_one(digest)
-        except Problem:
+        except _NotWritable as error:
             if not only_reads:
-                raise
+                raise error.problem from error
             acquired = self._read(digest)  # raises the problem if the database does not answer either
             self._writable_at = time.monotonic() + _RETRY_SECONDS  # a lock would delay each request
             return acquired
@@ -142,9 +150,12 @@ class ApiKeyLimiter:
         return has_taken
 
     def _acquire(self, account: int, digest: bytes, size: int) -> tuple[Caller, Usage] | None:
-        caller = self._database.write(
-            lambda tx: claim(tx, account, digest, size), durability="relaxed", autocommit=True
-        )
+        try:
+            caller = self._database.write(
+                lambda tx: claim(tx, account, digest, size), durability="relaxed", autocommit=True
+            )
+        except Problem as problem:
+            raise _NotWritable(problem) from problem
         if caller is None or caller.window_used >= caller.limit:
             self._blocks.pop(digest, None)
         else:
