@@ -30,7 +30,7 @@ def test_import_without_apply_writes_plan_and_creates_nothing(run_import: RunCom
     assert result.code == 0, result.err
     assert "1 rows will be created." in result.out
     assert "Not imported: Farbe." in result.out
-    with (working_folder / "links-plan.csv").open() as file:
+    with (working_folder / "links-plan.csv").open(encoding="utf-8-sig") as file:
         assert [(row["line"], row["fate"], row["alias"]) for row in csv.DictReader(file)] == [
             ("2", "create", "one"),
             ("3", "impossible", "two"),

@@ -145,6 +145,7 @@ def _settings(wp: Caller, name: str, folder: Path) -> None:
     assert wp.update_account(email=account.email).message
     assert wp.delete_account(2).deletion
     assert wp.cancel_account_deletion(2).message
+    assert wp.delete_two_factor(2).message
     assert wp.read_account_statistics().total.clicks == 0
     assert wp.export_visits(folder / "visits.csv").size == (folder / "visits.csv").stat().st_size > 0
     done = wp.change_in_bulk(items=[{"noun": "url", "action": "create", "fields": {"url": _URL}}], atomic=True)

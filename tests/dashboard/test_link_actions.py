@@ -198,7 +198,7 @@ def test_export_contains_exactly_the_matching_links(
     def export(query: str) -> list[dict[str, str]]:
         response = dashboard.get(f"/links/export{query}")
         assert response.headers["content-type"] == "text/csv; charset=utf-8"
-        return list(csv.DictReader(io.StringIO(response.text)))
+        return list(csv.DictReader(io.StringIO(response.text.removeprefix("\ufeff"))))
 
     titles = [f"Link {n}" for n in range(19, -1, -1)]
     assert [row["title"] for row in export("")] == ["Other", *titles]

@@ -73,7 +73,7 @@ def _json_lines(opened: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
 
 
 def _csv_rows(opened: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(opened.read(f"{name}.csv").decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(opened.read(f"{name}.csv").decode("utf-8-sig"), newline="")))
 
 
 def test_every_column_with_data_of_an_account_is_exported_or_excluded() -> None:

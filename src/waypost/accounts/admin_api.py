@@ -51,7 +51,7 @@ def cancel_account_deletion(context: Context, id: PathId) -> MessageResponse:
 
 
 @router.post("/admin/account/{id}/remove-two-factor")
-def remove_two_factor(context: Context, id: PathId) -> MessageResponse:
+def delete_two_factor(context: Context, id: PathId) -> MessageResponse:
     """Remove a lost second factor of another account. Requires a key of an administrator with the scope `account`.
 
     All sessions of the account end, and its owner gets an e-mail.

@@ -32,7 +32,7 @@ class AdministrationOperations(Requests):
         """
         return self._fetch(MessageResponse, "POST", ("admin", "account", id, "cancel-deletion"))
 
-    def remove_two_factor(self, id: int) -> MessageResponse:
+    def delete_two_factor(self, id: int) -> MessageResponse:
         """Remove a lost second factor of another account.
 
         Requires a key of an administrator with the scope `account`.
