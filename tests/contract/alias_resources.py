@@ -133,7 +133,7 @@ BIO = Resource(
 
 _NOT_CODE_COLOUR = (
     *NOT_TEXT,
-    "red",
+    "reddish",
     "#12345",
     "#1234567",
     "123456",
@@ -180,7 +180,7 @@ QR = Resource(
         "name": NOT_LINE,
         "foreground": (*_NOT_CODE_COLOUR, "#ffffff", "rgb(255,255,255)", "#fffff0"),
         "background": (*_NOT_CODE_COLOUR,),
-        "gradient": (5, "x", [], {}, {"color": "red"}, {"color": "#ffffff"}, {"color": "#000000", "angle": 361}),
+        "gradient": (5, "x", [], {}, {"color": "reddish"}, {"color": "#ffffff"}, {"color": "#000000", "angle": 361}),
         "modules": (*NOT_TEXT, "hearts"),
         "eyes": (*NOT_TEXT, "hearts"),
         "level": (*NOT_TEXT, "X", "M+"),

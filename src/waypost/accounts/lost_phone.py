@@ -43,7 +43,7 @@ def remove(tx: Connection, account: int) -> ops.Account | None:
 
 def remove_of_other(tx: Connection, administrator: int, account: int) -> ops.Account | None:
     """Like `remove`. Raises INVALID for the administrator's own account: a stolen session or key could remove it."""
-    if account == administrator:
+    if account == administrator and two_factor.of(tx, account) is not None:
         raise invalid("", "Remove your own two-factor authentication on your account page, or by a command.")
     return remove(tx, account)
 
