@@ -9,6 +9,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
+from tests.support.visits import ACCEPT_HTML, CHROME
 from waypost.routers import DASHBOARD_PAGES
 
 
@@ -77,7 +78,7 @@ def test_names_that_visitors_see_are_not_called_internal(ana: Person, dashboard:
     ana.post("/bio/add", {"name": "Client Y", "alias": "our-page", "blocks": []})
     wifi = {"type": "wifi", "dynamic": True, "data": {"ssid": "net"}, "name": "Client Z", "custom": "net"}
     assert ana.post("/qr/add", wifi)["error"] == 0
-    browser = {"Accept": "text/html"}
+    browser = {**ACCEPT_HTML, "User-Agent": CHROME}
     for alias, name, form in (("offer", "X", "/links/new"), ("our-page", "Y", "/bios/new"), ("net", "Z", "/qr/new")):
         assert f"Client {name}" in service.get(f"/{alias}", headers=browser).text
         text = dashboard.get(form).text

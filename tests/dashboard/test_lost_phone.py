@@ -119,7 +119,7 @@ def test_administrator_does_not_remove_the_own_factor(ana: Person, dashboard: Br
     assert "Remove two-factor authentication" not in page.text
     sent = dashboard.submit(f"{path}/remove-two-factor", at=path, own_password=PASSWORD)
     assert sent.status_code == 400
-    assert "You cannot remove your own second factor like this." in sent.text
+    assert "Remove your own two-factor authentication on your account page" in sent.text
     response = ana.call("POST", f"/admin/account/{ana.account}/remove-two-factor")
     assert response.status_code == 400
     assert ana.database.read(lambda tx: two_factor.of(tx, ana.account)) is not None
