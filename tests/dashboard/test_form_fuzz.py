@@ -17,8 +17,9 @@ from waypost.routers import DASHBOARD_PAGES
 _FORMS_PER_ROUTE = 25
 _FIELD = re.compile(r'name="([^"]+)"')
 _QUERIES = ("q", "page", "days", "from", "to", "interval", "format", "pass", "next", "id", "sort", "order", "type")
+# No number such as 1.5, which is a public address in a URL.
 _VALUES = (
-    *("", " ", "0", "1", "-1", "1.5", "2", "99", "9" * 15, "9" * 16, "9" * 5000, "1e9", "\u0663", "\u00b2", "on"),
+    *("", " ", "0", "1", "-1", "-1.5", "2", "99", "9" * 15, "9" * 16, "9" * 5000, "1e9", "\u0663", "\u00b2", "on"),
     *("links-1", "campaign-1", "campaign-" + "9" * 5000, "channel-\u0663", "status-x", "status-disabled", "delete"),
     *(
         "remove-" + "9" * 5000,

@@ -134,7 +134,7 @@ def test_error_during_export_breaks_download_off(
         raise OSError("disk full")
 
     monkeypatch.setattr("waypost.exports.archive._write_files", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(AssertionError, match="the response is incomplete"):
         dashboard.submit("/account/export", at="/account")
     _await_end(ana.database, ana.account)
 

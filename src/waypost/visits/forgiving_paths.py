@@ -4,6 +4,7 @@ from waypost.urls import alias_namespace, alias_rules
 from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.visits.visit import VisitService
 
+_SLASHES_OF_DELETION = 4  # /files/delete/ID/SIGNATURE
 _ALIAS_PREFIXES = ("/r/", "/qr/")
 
 
@@ -14,15 +15,16 @@ async def meant_path(visits: VisitService, host: str, path: str) -> str:
     """
     if not alias_rules.without_appended(path):
         return path
+    if host == OWN and path.startswith("/files/"):
+        # The signature of a deletion URL can end with "-", but not with other punctuation, and never misses.
+        trimmed = alias_rules.without_appended(path, host=host)
+        return trimmed if trimmed.count("/") >= _SLASHES_OF_DELETION else path
     for candidate in dict.fromkeys((path, alias_rules.without_appended(path, host=host))):
         if alias_rules.without_appended(candidate) == candidate:
             return candidate  # nothing is left to cut off
         if await _is_name(visits, host, candidate):
             return candidate
-    trimmed = alias_rules.without_appended(path)
-    # The signature of a deletion URL can end with "-" too, but not with other punctuation.
-    is_signed = host == OWN and path.startswith("/files/")
-    return alias_rules.without_appended(path, host=host) if is_signed else trimmed
+    return alias_rules.without_appended(path)
 
 
 async def _is_name(visits: VisitService, host: str, path: str) -> bool:
