@@ -46,7 +46,7 @@ def test_pair_of_hosts_without_a_host_is_refused(ana: Person, dashboard: Browser
 @pytest.mark.parametrize(
     ("lossy", "lossless", "sentence"),
     [
-        (2, 1202, "2 of 1 204 links lose something."),
+        (2, 1202, "2 of 1,204 links lose something."),
         (1, 1, "One of 2 links loses something."),
         (1, 0, "The link loses something."),
         (0, 2, ""),

@@ -73,8 +73,8 @@ def test_missing_extra_prevents_the_start_and_is_reported_by_doctor(
     monkeypatch.setattr(metadata, "version", version_of)
     monkeypatch.setenv("WAYPOST_MCP", "on")
     doctor = run("doctor")
-    assert (text or "") in " ".join(doctor.err.split())
-    assert ("W040" in doctor.err) == (text is not None)
+    assert (text or "") in " ".join(doctor.out.split())
+    assert ("W040" in doctor.out) == (text is not None)
     if text is not None:
         assert doctor.code == 1
         started = run("serve")

@@ -6,7 +6,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.qr_decoders import new_code, opened, zxing
 from tests.support.server import at_once
-from tests.support.visits import new_link
+from tests.support.visits import ACCEPT_JSON, new_link
 from waypost.qrcode.render import Drawing, Format
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotBody
@@ -146,7 +146,7 @@ def test_concurrent_requests_get_same_image(ana: Person) -> None:
 
 
 def test_invalid_image_request_shows_error(service: AsgiClient) -> None:
-    response = service.get("/qr/nothing-here")
+    response = service.get("/qr/nothing-here", headers=ACCEPT_JSON)
     assert (response.status_code, response.json()["code"]) == (404, "missing")
 
 

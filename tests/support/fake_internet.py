@@ -15,6 +15,7 @@ from tests.support.threads import join
 Responder = Callable[[bytes], Iterable[bytes]]
 """Maps the head of a request to the pieces of the response."""
 _TLS = b"\x16"
+_TLS_HEADER = 5  # bytes: kind, version, length
 PUBLIC = "93.184.216.34"
 
 
@@ -48,6 +49,13 @@ def moved(location: bytes) -> bytes:
     return b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location
 
 
+def _is_complete(head: bytes) -> bool:
+    """Return whether the head of a request, or the first record of TLS, is complete: what is not read is a reset."""
+    if head.startswith(_TLS):
+        return len(head) >= _TLS_HEADER and len(head) >= _TLS_HEADER + int.from_bytes(head[3:_TLS_HEADER])
+    return b"\r\n\r\n" in head
+
+
 def _read_body(connection: socket.socket, head: bytes) -> bytes:
     """Return the request with its body, if it has one."""
     match = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)\r\n", head)
@@ -73,7 +81,7 @@ def server(respond: Responder, *, keeps_alive: bool = False) -> Iterator[tuple[s
 
         def _read_head(self) -> bytes:
             head = b""
-            while b"\r\n\r\n" not in head and not head.startswith(_TLS) and (more := self.request.recv(65536)):
+            while not _is_complete(head) and (more := self.request.recv(65536)):
                 head += more
             return head
 
