@@ -146,6 +146,6 @@ def test_doctor_reports_exposed_file_and_changes_nothing(run_migrated: RunComman
     database = working_folder / "data" / "waypost.db"
     database.chmod(0o640)
     completed = run_migrated("doctor")
-    assert (completed.code, str(database) in completed.err) == (0, True)
+    assert (completed.code, str(database) in completed.out) == (0, True)
     assert "warning  Permissions: W005 " in completed.out
     assert stat.S_IMODE(database.stat().st_mode) == 0o640

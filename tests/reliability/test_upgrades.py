@@ -12,7 +12,7 @@ import pytest
 from tests.support.load import add_ana, until
 from tests.support.nodes import database_copy
 from tests.support.server import Server, processes, serving
-from tests.support.upgrades import NEW_VERSION, Releases, Traffic, version_of
+from tests.support.upgrades import CURRENT_REVISION, NEW_VERSION, NEXT_REVISION, Releases, Traffic, version_of
 from waypost import __version__
 from waypost.db import upgrade
 from waypost.db.database import Database
@@ -70,7 +70,7 @@ def test_reload_upgrades_node_without_failed_request(
     node: Server, releases: Releases, traffic: Traffic, database_url: str
 ) -> None:
     before = {process.pid for processes_of_kind in processes(node) for process in processes_of_kind}
-    assert (version_of(node), _revision(database_url)) == (__version__, "0001")
+    assert (version_of(node), _revision(database_url)) == (__version__, CURRENT_REVISION)
     with traffic.running():
         traffic.wait_for_progress()
         releases.install_new()
@@ -84,7 +84,7 @@ def test_reload_upgrades_node_without_failed_request(
         until(is_replaced)
         traffic.wait_for_progress()
     assert (traffic.failures, traffic.counts["added again"]) == ([], 0)
-    assert (version_of(node), _revision(database_url)) == (NEW_VERSION, "0002")
+    assert (version_of(node), _revision(database_url)) == (NEW_VERSION, NEXT_REVISION)
     assert node.call("GET", "/readyz").json()["database"] == "ok"
     listed = node.call("GET", "/api/urls", key=traffic.key, params={"short": "spring"}).json()["data"]
     assert traffic.counts["visits"] <= listed["clicks"] <= traffic.counts["visits"] + traffic.counts["sent again"]
@@ -93,16 +93,20 @@ def test_reload_upgrades_node_without_failed_request(
     assert "Traceback" not in node.output()
 
 
-_NO_MIGRATION = "revision = '0002'\ndown_revision = '0001'\nupgrade = None\n"
+_NO_MIGRATION = f"revision = '{NEXT_REVISION}'\ndown_revision = '{CURRENT_REVISION}'\nupgrade = None\n"
 
 
 @pytest.mark.parametrize(
     ("release", "message", "revision"),
     [
-        ({"migration": _NO_MIGRATION}, "the new version cannot start, keeping the old workers", "0001"),
-        ({"broken": "asgi.py"}, "the new version cannot start, keeping the old workers", "0001"),
-        ({"broken": "clicks/ingest/ingester.py"}, "the new version cannot start, keeping the old workers", "0001"),
-        ({"broken": "app.py"}, "new worker did not start, keeping the old ones", "0002"),
+        ({"migration": _NO_MIGRATION}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
+        ({"broken": "asgi.py"}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
+        (
+            {"broken": "clicks/ingest/ingester.py"},
+            "the new version cannot start, keeping the old workers",
+            CURRENT_REVISION,
+        ),
+        ({"broken": "app.py"}, "new worker did not start, keeping the old ones", NEXT_REVISION),
     ],
     ids=["migration fails", "workers cannot be imported", "ingester cannot be imported", "workers cannot start"],
 )

@@ -18,18 +18,21 @@ from tests.support.server import Server
 from tests.support.source import SOURCE
 from tests.support.threads import join
 from waypost import __version__
+from waypost.db.upgrade import latest_revision
 
 NEW_VERSION = "1.9.0"
-_MIGRATION = '''"""Add a column.
+CURRENT_REVISION = latest_revision()
+NEXT_REVISION = f"{int(CURRENT_REVISION) + 1:04d}"
+_MIGRATION = f'''"""Add a column.
 
-Revision: 0002
+Revision: {NEXT_REVISION}
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{NEXT_REVISION}"
+down_revision = "{CURRENT_REVISION}"
 
 
 def upgrade() -> None:
@@ -72,7 +75,7 @@ class Releases:
         shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
         init = package / "__init__.py"
         init.write_text(init.read_text().replace(__version__, NEW_VERSION))
-        (package / "db" / "migrations" / "versions" / "0002_note.py").write_text(migration)
+        (package / "db" / "migrations" / "versions" / f"{NEXT_REVISION}_note.py").write_text(migration)
         if broken:
             with (package / broken).open("a") as module:
                 module.write(_FAULT)

@@ -16,6 +16,7 @@ _PATTERNS = (
     "waypost.db*",
     "attempt_limits.db*",
     "first-sign-in-*.txt",
+    "installation-id",
     *(f"{name}{rest}" for name in _FOLDERS for rest in ("", "/*")),
     "files",
 )
