@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from waypost.errors import invalid
 
 _SCHEME = re.compile(r"tel:(//)?", re.IGNORECASE)
-_EXTENSION = re.compile(r"(?:[,;]?\s*(?:extension|ext)[.:=]?|x)\s*([0-9]{1,11})\Z", re.IGNORECASE)
+_EXTENSION = re.compile(r"(?:(?:extension|ext)[.:=]?|x)\s*([0-9]{1,11})\Z", re.IGNORECASE)
 _PAUSE = re.compile(r"[,;pw]", re.IGNORECASE)
 _AFTER = re.compile(r"(?:[,;]+[0-9*#]+){1,10}\Z")
 _SEPARATORS = re.compile(r"[\s.\-/\u00b7\u2010-\u2015\u2212]")
@@ -82,7 +82,7 @@ def _split(text: str) -> tuple[str, str]:
     """Split at the first pause. An extension follows a pause: phones dial it, and do not know RFC 3966's `;ext=`."""
     extension = _EXTENSION.search(text)
     if extension is not None:
-        return text[: extension.start()], f",{extension[1]}"
+        return text[: extension.start()].rstrip(" ,;"), f",{extension[1]}"
     pause = _PAUSE.search(text)
     if pause is None:
         return text, ""

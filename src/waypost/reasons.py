@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 
 _MAX_LENGTH = 300
-_DEBUG_DUMP = re.compile(r"\s*Debug source:.*", re.DOTALL)
+_DEBUG_DUMP = re.compile(r"Debug source:.*", re.DOTALL)
 """The library for S3 appends the same error once more, as a data structure."""
-_LINK_TO_MANUAL = re.compile(r"\s*\(Background on this error at: [^)]*\)")
+_LINK_TO_MANUAL = re.compile(r"\(Background on this error at: [^()]*\)")
 _END = " .-:;,?!"
 
 

@@ -123,7 +123,7 @@ def test_vcard_block_downloads_contact_file(ana: Person) -> None:
 
 @ON_SQLITE
 def test_vcard_with_unusual_values_is_valid(ana: Person) -> None:
-    hostile = {"lname": "A;B,C\\D", "phone": "call me", "email": "invalid", "street": "1;2", "city": "\u202eX"}
+    hostile = {"lname": "A;B,C\\D", "street": "1;2", "city": "\u202eX"}
     for message, line in (
         ({}, "FN:My page"),
         (hostile, "FN:A\\;B\\,C\\\\D"),

@@ -106,7 +106,7 @@ def _clicks(settings: Settings, opened: Database) -> Iterator[Finding]:
     if health.counting_fault(settings, opened):
         text = f"Clicks wait for more than {health.BEHIND_SECONDS} seconds to be counted."
         yield Finding(
-            "W018", "error", text, "Is the service running? Its log says what its counting process waits for."
+            "W018", "error", text, "Is the service running? Its log says why its counting process waits."
         )
 
 
