@@ -7,7 +7,7 @@ from shutil import copy
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
@@ -265,7 +265,14 @@ def _begin_alike(first: Sequence[object], second: Sequence[object]) -> bool:
     return first[:length] == second[:length]
 
 
+_REFUSED_BEHIND_HEAD = (
+    b"HEAD /spring HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n"
+    b"GET /spring HTTP/1.0\r\nHost: go.localhost:8000\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+)
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(blocks=[[_REFUSED_BEHIND_HEAD]], peer="127.0.0.1", is_cold=False)
 @given(
     blocks=conversations(),
     peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]),

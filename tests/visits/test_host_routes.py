@@ -40,7 +40,7 @@ def test_tls_ask_is_served_on_all_hosts_but_branded_domains(ana: Person) -> None
 def test_unknown_host_names_do_not_fill_cache(ana: Person) -> None:
     for number in range(300):
         assert visit(ana.client, "tls/ask", params={"domain": f"x{number}.example"}).status_code == 404
-    dispatcher = ana.client.app._app  # type: ignore[attr-defined]  # behind the context, to count
+    dispatcher = ana.client.app._app._app  # type: ignore[attr-defined]  # behind the context, to count
     memory = dispatcher._tasks.worker_state.cache
     assert len(memory._domains) <= 10_000
 

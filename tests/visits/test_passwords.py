@@ -10,7 +10,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
-from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CURL, DESTINATION, click_totals, clicks, new_link, visit
 
 pytestmark = ON_SQLITE
 WORD = "open sésame & more"
@@ -47,7 +47,8 @@ def test_protected_link_asks_for_password_without_revealing_destination(
 def test_part_or_compressed_form_is_rejected(service: AsgiClient, link: int) -> None:
     assert link
     for header, value in (("Content-Range", "bytes 0-9/20"), ("Content-Encoding", "gzip")):
-        response = visit(service, "locked", "POST", data={"password": WORD}, headers={header: value})
+        headers = {**ACCEPT_JSON, header: value}
+        response = visit(service, "locked", "POST", data={"password": WORD}, headers=headers)
         assert (response.status_code, response.json()["field"]) == (400, header)
 
 

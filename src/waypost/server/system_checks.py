@@ -105,9 +105,7 @@ def _clicks(settings: Settings, opened: Database) -> Iterator[Finding]:
         yield Finding("W007", "error", text, f"Make it writable for user {os.geteuid()}.")
     if health.counting_fault(settings, opened):
         text = f"Clicks wait for more than {health.BEHIND_SECONDS} seconds to be counted."
-        yield Finding(
-            "W018", "error", text, "Is the service running? Its log says why its counting process waits."
-        )
+        yield Finding("W018", "error", text, "Is the service running? Its log says why its counting process waits.")
 
 
 def _maintenance(opened: Database) -> Iterator[Finding]:

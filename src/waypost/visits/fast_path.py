@@ -148,6 +148,10 @@ class FastPathProtocol(LimitedProtocol):
         adapter: Any = SendfileAdapter(app, cycle, self.transport, threads, begin)
         super()._start_asgi_task(cycle, adapter)
 
+    def on_response_complete(self) -> None:
+        self._running.transport.flush()  # headers without a body, before anything that follows
+        super().on_response_complete()
+
     def _begin_delivery(self) -> Delivery | None:
         """Watch whether the client takes the response that begins; None if it has left."""
         connection = self.transport.get_extra_info("socket")
