@@ -50,7 +50,7 @@ def moved(location: bytes) -> bytes:
 
 
 def _is_complete(head: bytes) -> bool:
-    """Return whether the head of a request, or the first record of TLS, is complete: what is not read is a reset."""
+    """Return whether a head, or the first record of TLS, is complete: unread data resets the connection."""
     if head.startswith(_TLS):
         return len(head) >= _TLS_HEADER and len(head) >= _TLS_HEADER + int.from_bytes(head[3:_TLS_HEADER])
     return b"\r\n\r\n" in head
