@@ -22,7 +22,7 @@ from statistics import median
 
 import psycopg
 
-from bench.servers import Server, call, environment, free_port, program, running, status, until
+from bench.servers import Server, call, call_counted, environment, free_port, program, running, status, until
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from tests.support.threads import join
@@ -55,7 +55,7 @@ class Cluster:
 
     def clicks(self) -> int:
         """Return the clicks counted by the second node, which answered all visits."""
-        return int(call(self.nodes[1], self.key, "GET", f"/url/{self.link}")["data"]["clicks"])
+        return int(call_counted(self.nodes[1], self.key, f"/url/{self.link}")["data"]["clicks"])
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ import signal
 import sys
 import tempfile
 import time
-import urllib.error
 from pathlib import Path
 from statistics import median
 
@@ -212,14 +211,7 @@ def warm(server: Server, names: int) -> None:
 
 
 def _clicks(server: Server, key: str) -> int:
-    for _ in range(60):
-        try:
-            return int(servers.call(server, key, "GET", "/stats")["data"]["total"]["clicks"])
-        except urllib.error.HTTPError as error:
-            if error.code != 503:
-                raise
-            time.sleep(1)  # the ingester is still counting
-    sys.exit("the clicks were not counted in time")
+    return int(servers.call_counted(server, key, "/stats")["data"]["total"]["clicks"])
 
 
 if __name__ == "__main__":

@@ -157,6 +157,18 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None) -> 
         return json.load(response)
 
 
+def call_counted(server: Server, key: str, path: str) -> Any:
+    """Read statistics from the API, until they include all clicks. Raises TimeoutError after five minutes."""
+    request = urllib.request.Request(f"{server.url}/api{path}", headers={"Authorization": f"Bearer {key}"})
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            if "X-Statistics-Age" not in response.headers:  # the numbers are complete
+                return json.load(response)
+        time.sleep(0.2)
+    raise TimeoutError("the clicks were not counted in time")
+
+
 def status(server: Server, key: str, method: str, path: str, body: bytes | None = None) -> int:
     """Return the status of a response, 0 if there is none."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
