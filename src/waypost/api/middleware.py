@@ -1,7 +1,6 @@
 """The edge of the API: request ids, dispatch to endpoints, logging and error responses."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -59,7 +58,6 @@ class ApiMiddleware:
         request = ResponseRecorder(send, scope[REQUEST_ID])
         # HEAD is routed as GET; the server omits the body.
         as_get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        began = time.perf_counter()
         try:
             await self._dispatch(as_get, receive, request)
         except Problem as problem:
@@ -71,12 +69,7 @@ class ApiMiddleware:
                 await problem_response(internal(scope))(scope, receive, request.send)
             raise
         finally:
-            seconds = time.perf_counter() - began
-            self._resources.meter.time("api", seconds)
-            self._resources.meter.count("api_requests", str(request.status))
-            milliseconds = round(seconds * 1000, 1)
-            details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
-            _log.info("request", request_id=request.id, account=request.account, **details)
+            request.finish(scope, self._resources.meter, _log)
 
     async def _dispatch(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         _require_utf8(scope["query_string"])

@@ -1,8 +1,12 @@
 """The common headers of responses to requests with an API key, and what the log says about them."""
 
-from starlette.types import Message, Send
+import time
+from typing import Any
+
+from starlette.types import Message, Scope, Send
 
 from waypost.api.rate_limit import Usage
+from waypost.observability.metrics import Meter
 
 STATISTICS_AGE = "X-Statistics-Age"
 """Header of responses whose numbers lack the newest clicks: the age in seconds of the oldest one."""
@@ -18,6 +22,7 @@ class ResponseRecorder:
         self._uncounted = 0
         self.status = 0
         self._send = send
+        self._began = time.perf_counter()
 
     def record(self, account: int, usage: Usage) -> None:
         """Add the headers of the rate limit; log the account."""
@@ -36,3 +41,16 @@ class ResponseRecorder:
                 own.append((STATISTICS_AGE.lower().encode(), b"%d" % self._uncounted))
             message["headers"] = [*message.get("headers", ()), *self.extra, *own]
         await self._send(message)
+
+    def finish(self, scope: Scope, meter: Meter, log: Any) -> None:
+        """Count the request and log it, with its time since the recorder was made."""
+        seconds = time.perf_counter() - self._began
+        meter.time("api", seconds)
+        meter.count("api_requests", str(self.status))
+        details = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": self.status,
+            "ms": round(seconds * 1000, 1),
+        }
+        log.info("request", request_id=self.id, account=self.account, **details)

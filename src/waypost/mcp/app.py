@@ -5,7 +5,6 @@ SDK speaks the protocol. Only POST is served, with one JSON response, so that no
 """
 
 import json
-import time
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
@@ -76,7 +75,6 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = ResponseRecorder(send, scope[REQUEST_ID])
-        began = time.perf_counter()
         try:
             await self._serve(scope, receive, request)
         except Problem as problem:
@@ -86,12 +84,7 @@ class McpApp:
                 await refusal(internal(scope))(scope, receive, request.send)
             raise
         finally:
-            seconds = time.perf_counter() - began
-            self._resources.meter.time("api", seconds)
-            self._resources.meter.count("api_requests", str(request.status))
-            milliseconds = round(seconds * 1000, 1)
-            details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
-            _log.info("request", request_id=request.id, account=request.account, **details)
+            request.finish(scope, self._resources.meter, _log)
 
     async def _serve(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         headers = Headers(scope=scope)
