@@ -1,5 +1,6 @@
 """Upgrades of a running service: a newer version of the package, and traffic that reports every failed request."""
 
+import compileall
 import itertools
 import json
 import re
@@ -79,6 +80,7 @@ class Releases:
         if broken:
             with (package / broken).open("a") as module:
                 module.write(_FAULT)
+        compileall.compile_dir(package, quiet=1)  # as installers do; else each process would
         self._link(package.parent)
 
     def _link(self, target: Path) -> None:

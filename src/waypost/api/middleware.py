@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-import structlog
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -27,7 +26,6 @@ from waypost.http.internal_errors import REQUEST_ID
 PREFIX = "/api"
 _PAGES = ("/docs", "/openapi.json")
 _Authenticate = Callable[[], RequestContext]
-_log = structlog.get_logger("api")
 
 
 def internal(scope: Scope) -> Problem:
@@ -69,7 +67,7 @@ class ApiMiddleware:
                 await problem_response(internal(scope))(scope, receive, request.send)
             raise
         finally:
-            request.finish(scope, self._resources.meter, _log)
+            request.finish(scope, self._resources.meter)
 
     async def _dispatch(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         _require_utf8(scope["query_string"])

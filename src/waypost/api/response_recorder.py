@@ -1,12 +1,14 @@
 """The common headers of responses to requests with an API key, and what the log says about them."""
 
 import time
-from typing import Any
 
+import structlog
 from starlette.types import Message, Scope, Send
 
 from waypost.api.rate_limit import Usage
 from waypost.observability.metrics import Meter
+
+_log = structlog.get_logger("api")
 
 STATISTICS_AGE = "X-Statistics-Age"
 """Header of responses whose numbers lack the newest clicks: the age in seconds of the oldest one."""
@@ -42,7 +44,7 @@ class ResponseRecorder:
             message["headers"] = [*message.get("headers", ()), *self.extra, *own]
         await self._send(message)
 
-    def finish(self, scope: Scope, meter: Meter, log: Any) -> None:
+    def finish(self, scope: Scope, meter: Meter) -> None:
         """Count the request and log it, with its time since the recorder was made."""
         seconds = time.perf_counter() - self._began
         meter.time("api", seconds)
@@ -53,4 +55,4 @@ class ResponseRecorder:
             "status": self.status,
             "ms": round(seconds * 1000, 1),
         }
-        log.info("request", request_id=self.id, account=self.account, **details)
+        _log.info("request", request_id=self.id, account=self.account, **details)

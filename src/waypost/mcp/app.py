@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import mcp_types as types
-import structlog
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -44,7 +43,6 @@ _INSTRUCTIONS = (
     f" cannot be undone, so ask the user first. {strangers.NOTICE}"
 )
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_log = structlog.get_logger("mcp server")
 _Context = ServerRequestContext[Any, Request]
 
 
@@ -84,7 +82,7 @@ class McpApp:
                 await refusal(internal(scope))(scope, receive, request.send)
             raise
         finally:
-            request.finish(scope, self._resources.meter, _log)
+            request.finish(scope, self._resources.meter)
 
     async def _serve(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         headers = Headers(scope=scope)
