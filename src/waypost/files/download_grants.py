@@ -3,7 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, LargeBinary, Select, bindparam, case, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    Select,
+    bindparam,
+    case,
+    exists,
+    insert,
+    select,
+    update,
+)
 
 from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import download_grants, files
@@ -57,11 +69,6 @@ _NOW = bindparam("now", type_=BigInteger)
 _SERVED = bindparam("more", type_=BigInteger)
 _MAX_BYTES = bindparam("max_bytes", type_=BigInteger)
 _IS_AVAILABLE = _FILE & _f.purged.is_(None) & (_f.expiry.is_(None) | (_f.expiry >= _NOW))
-_TAKE = (
-    update(files)
-    .where(_IS_AVAILABLE, _f.taken < _f.maxdownloads)
-    .values(taken=_f.taken + 1, ended=case((_f.taken + 1 >= _f.maxdownloads, _NOW), else_=_f.ended))
-)
 _GRANT_VALUES = {
     "account": bindparam("of_account", type_=BigInteger),
     "file": bindparam("file", type_=BigInteger),
@@ -72,17 +79,40 @@ _GRANT_VALUES = {
 }
 
 
+_COLUMNS: list[Any] = list(_GRANT_VALUES.values())
+_VALUES = select(*_COLUMNS)
+_GRANT_TAKEN = DriverChange(insert(download_grants).values(_GRANT_VALUES).returning(_g.id))
+
+
+class _Take:
+    """The statements that take a download of a file which meets a condition."""
+
+    def __init__(self, condition: ColumnElement[bool]) -> None:
+        """Build them."""
+        taken = (
+            update(files)
+            .where(condition, _f.taken < _f.maxdownloads)
+            .values(taken=_f.taken + 1, ended=case((_f.taken + 1 >= _f.maxdownloads, _NOW), else_=_f.ended))
+        )
+        self._unlimited = _grant_for_each(_VALUES.where(condition, _f.maxdownloads.is_(None)))
+        self._limited = _grant_for_each(_VALUES.select_from(taken.returning(_f.id).cte("taken")))
+        self._take_limited = DriverChange(taken)
+
+    def execute(self, tx: Connection, parameters: dict[str, Any], *, limited: bool) -> int | None:
+        """Return the id of the new grant, if the file has a limit or has none, as `limited` says."""
+        statement = self._limited if limited else self._unlimited
+        if limited and tx.dialect.name == "sqlite":  # it cannot change two tables by one statement
+            if self._take_limited.execute(tx, **parameters).rowcount == 0:
+                return None
+            statement = _GRANT_TAKEN
+        rows = statement.execute(tx, **parameters).fetchall()
+        return int(rows[0][0]) if rows else None
+
+
 def _grant_for_each(rows: Select[Any]) -> DriverChange:
     return DriverChange(insert(download_grants).from_select(list(_GRANT_VALUES), rows).returning(_g.id))
 
 
-_COLUMNS: list[Any] = list(_GRANT_VALUES.values())
-_VALUES = select(*_COLUMNS)
-_GRANT_UNLIMITED = _grant_for_each(_VALUES.where(_IS_AVAILABLE, _f.maxdownloads.is_(None)))
-_GRANT_LIMITED = _grant_for_each(_VALUES.select_from(_TAKE.returning(_f.id).cte("taken")))
-"""Not for SQLite, which cannot change two tables by one statement."""
-_TAKE_LIMITED = DriverChange(_TAKE)
-_GRANT_TAKEN = DriverChange(insert(download_grants).values(_GRANT_VALUES).returning(_g.id))
 _GRANT = (_g.id == bindparam("grant")) & (_g.account == bindparam("of_account"))
 _HAS_LEFT = _g.served + _SERVED <= _MAX_BYTES
 _NEWEST = (
@@ -112,7 +142,9 @@ _RETRY = (
     .values(served=_g.served + _SERVED, retry_until=None)
     .returning(_g.id)
 )
-_HAS_BROKEN = DriverSelect(select(_g.id).where(_g.file == bindparam("of_file"), _BROKEN).limit(1))
+_TAKE = _Take(_IS_AVAILABLE)
+_OF_FILE = (_g.account == bindparam("of_account")) & (_g.file == bindparam("file"))
+_TAKE_UNLESS_BROKEN = _Take(_IS_AVAILABLE & ~exists().where(_OF_FILE, _BROKEN))
 _IS_BROKEN = select(_g.id).where(_OF_VISITOR, _BROKEN).limit(1)
 _IS_FRESH = select(_g.id).where(_OF_VISITOR, _g.expires >= bindparam("fresh", type_=BigInteger)).limit(1)
 _SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
@@ -140,25 +172,32 @@ def take(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: 
     Executes one statement, or two on SQLite, unless the file got a limit or lost it since it was read. PostgreSQL may
     be in autocommit mode.
     """
-    key = {"of_account": file.account, "file": file.id, "visitor": visitor.hashed, "address": visitor.address}
-    parameters = {**key, "more": served, "now": now, "expires": now + DAY}
+    parameters = _take_parameters(file, visitor, served, now)
     is_limited = file.maxdownloads is not None
     for limited in (is_limited, not is_limited):
-        grant = _take(tx, parameters, limited=limited)
+        grant = _TAKE.execute(tx, parameters, limited=limited)
         if grant is not None:
             return DownloadGrant(grant, taken=limited)
     return None
 
 
-def _take(tx: Connection, parameters: dict[str, Any], *, limited: bool) -> int | None:
-    """Return the id of the new grant, if the file has a limit or has none, as `limited` says."""
-    statement = _GRANT_LIMITED if limited else _GRANT_UNLIMITED
-    if limited and tx.dialect.name == "sqlite":
-        if _TAKE_LIMITED.execute(tx, **parameters).rowcount == 0:
-            return None
-        statement = _GRANT_TAKEN
-    rows = statement.execute(tx, **parameters).fetchall()
-    return int(rows[0][0]) if rows else None
+def retry_or_take(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:
+    """Start a broken download of the visitor again, else take a new one.
+
+    While no visitor can start a download of the file again, this executes the statement of `take` only.
+    """
+    limited = file.maxdownloads is not None
+    parameters = _take_parameters(file, visitor, served, now)
+    grant = _TAKE_UNLESS_BROKEN.execute(tx, parameters, limited=limited)
+    if grant is not None:
+        return DownloadGrant(grant, taken=limited)
+    used = retry(tx, file, visitor, served=served, now=now)
+    return used or take(tx, file, visitor, served=served, now=now)
+
+
+def _take_parameters(file: FileView, visitor: Visitor, served: int, now: int) -> dict[str, Any]:
+    key = {"of_account": file.account, "file": file.id, "visitor": visitor.hashed, "address": visitor.address}
+    return {**key, "more": served, "now": now, "expires": now + DAY}
 
 
 def resume(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:
@@ -173,11 +212,6 @@ def retry(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now:
     key = _visitor_key(file, visitor)
     row = tx.execute(_RETRY, {**key, "more": served, "max_bytes": max_bytes(file.size), "now": now}).first()
     return DownloadGrant(row.id, is_retry=True) if row else None
-
-
-def has_broken(tx: Connection, file: int, now: int) -> bool:
-    """Return whether any visitor can start a download of the file again."""
-    return bool(_HAS_BROKEN.fetch_all(tx, of_file=file, now=now))
 
 
 def is_broken(tx: Connection, file: FileView, visitor: Visitor, now: int) -> bool | None:

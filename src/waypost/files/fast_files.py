@@ -116,8 +116,7 @@ class FastFiles:
 
         def work(tx: Connection) -> dict[int, DownloadGrant | None]:
             now = clock.now()
-            broken = {file for file in {file for _, file, _ in order} if download_grants.has_broken(tx, file, now)}
-            return {index: _take_grant(tx, downloads[index], now, is_broken=file in broken) for _, file, index in order}
+            return {index: _take_grant(tx, downloads[index], now) for _, _, index in order}
 
         is_single = len(order) == 1
         grants = self._services.database.write(work, durability="process", autocommit=is_single, once=is_single)
@@ -158,8 +157,6 @@ class FastFiles:
         return FileDelivery(response, target, entry.TAKEN if grant.taken else b"", on_broken)
 
 
-def _take_grant(tx: Connection, download: _Download, now: int, *, is_broken: bool) -> DownloadGrant | None:
-    """Start a broken download of the visitor again if there may be one, else take a new one."""
+def _take_grant(tx: Connection, download: _Download, now: int) -> DownloadGrant | None:
     file, visitor = download
-    grant = download_grants.retry(tx, file, visitor, served=file.size, now=now) if is_broken else None
-    return grant or download_grants.take(tx, file, visitor, served=file.size, now=now)
+    return download_grants.retry_or_take(tx, file, visitor, served=file.size, now=now)
