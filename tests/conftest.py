@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from tests.support.asgi_client import AsgiClient
 from tests.support.connection_cache import ConnectionCache
+from tests.support.databases import is_left_out
 from tests.support.postgres import DatabasePool, running_postgres
 from tests.support.threads import join
 from waypost import credentials
@@ -33,6 +34,7 @@ from waypost.settings import Settings
 
 # Modules with fixtures.
 pytest_plugins = [
+    "tests.support.budget",
     "tests.support.visits",
     "tests.support.backup",
     "tests.support.cli",
@@ -53,6 +55,12 @@ def pytest_collection_finish() -> None:
     """Exclude everything loaded so far from garbage collection, which saves time in every test."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of folders on PostgreSQL whose SQL does not differ."""
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.hookimpl(wrapper=True)

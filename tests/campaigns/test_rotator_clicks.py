@@ -5,11 +5,14 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, clicks, visit
 from waypost.clicks.stats import verify
 from waypost.db import schema
 from waypost.db.database import Database
+
+pytestmark = ON_BOTH_DATABASES
 
 
 def test_rotator_visit_counts_for_link_and_campaign(service: AsgiClient, ana: Person) -> None:

@@ -13,13 +13,15 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.conftest import Person
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import Server, serving
 from tests.support.visits import new_link
 from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
 from waypost.campaigns.rotator import RotatorVisit, find_rotator, take
 from waypost.db.database import Database
+
+pytestmark = ON_BOTH_DATABASES
 
 _VISITS = 1000
 _CLIENTS = 40

@@ -11,11 +11,14 @@ from sqlalchemy import Connection, delete, insert, update
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import visit
 from waypost import clock
 from waypost.campaigns import rotator_candidates
 from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.db.schema import links, rotator_links
+
+pytestmark = ON_BOTH_DATABASES
 
 _WORDS = ("host", "title", "search", "description", "expiryurl", "metatitle", "metadescription", "metaimage")
 

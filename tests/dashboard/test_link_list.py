@@ -9,10 +9,12 @@ from sqlalchemy import Connection, insert, update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES
 
 
 def _titles(page: Any) -> list[str]:

@@ -8,9 +8,12 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import DESTINATION
 from waypost.links import search
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES
 
 
 @pytest.fixture(params=[10_000, -1], ids=["test each link", "index"])

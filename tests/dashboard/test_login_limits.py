@@ -19,6 +19,7 @@ from sqlalchemy import Engine, event, update
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.logins import add_factor, two_services
 from tests.support.server import at_once
 from waypost import clock
@@ -26,6 +27,8 @@ from waypost.auth import two_factor
 from waypost.db.database import Database
 from waypost.db.schema import totp_secrets
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES
 
 START = "2026-11-21 12:00:00Z"
 _TABLES = ("accounts", "api_keys", "attempt_limits", "sessions", "totp_secrets")

@@ -7,10 +7,13 @@ from sqlalchemy import insert
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import DESTINATION, new_link
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
 from waypost.db.schema import domains
+
+pytestmark = ON_BOTH_DATABASES
 
 _COUNT = 201
 

@@ -6,7 +6,10 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import new_file
+
+pytestmark = ON_BOTH_DATABASES
 
 
 def _numbers(page: str, folder: str) -> set[int]:

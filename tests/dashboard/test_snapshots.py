@@ -10,11 +10,14 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.dashboard_paths import dashboard_paths
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.fake_internet import FakeInternet
 from tests.support.visits import new_link, visit
 from waypost.dashboard import app
 from waypost.db.database import Database
 from waypost.routers import DASHBOARD_PAGES
+
+pytestmark = ON_BOTH_DATABASES
 
 _WITHOUT_SNAPSHOT = {
     "/dashboard/account/links/{service}",

@@ -8,9 +8,12 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import FIREFOX, GOOGLEBOT, IPHONE, visit
 from waypost.clicks.stats import visit_search
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES
 
 
 def _visit(service: AsgiClient, alias: str, agent: str = FIREFOX, referrer: str = "") -> None:

@@ -3,8 +3,11 @@
 import pytest
 
 from tests.conftest import Person
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.mcp_agent import Agent
 from waypost import clock
+
+pytestmark = ON_BOTH_DATABASES
 
 _BROWSER = {"User-Agent": "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/140.0", "Accept": "text/html"}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.html import open_page
 from tests.support.protocol import protocol_client
 from tests.support.server import serving
@@ -22,6 +22,8 @@ from waypost.settings import Settings
 from waypost.urls import blocklist as entries
 from waypost.urls.blocklist import HOST, WORD, Blocklist
 from waypost.visits.cache import Cache
+
+pytestmark = ON_BOTH_DATABASES
 
 
 def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
