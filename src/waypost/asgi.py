@@ -173,9 +173,9 @@ class BackgroundTasks:
             await self._in_thread(lambda: uploads.remove_abandoned(self.settings.data_dir))
 
     async def _check_storage(self) -> None:
-        await self._in_thread(self.cleaner.store.check)
+        await self._in_thread(self.cleaner.check_store)
         while not await self._is_stopping(_STORAGE_CHECK_SECONDS):
-            await self._in_thread(self.cleaner.store.check)
+            await self._in_thread(self.cleaner.check_store)
 
     async def _delete_accounts(self) -> None:
         while not await self._is_stopping(_DELETION_SECONDS):

@@ -11,10 +11,15 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.conftest import create_person
+from tests.support.asgi_client import AsgiClient
 from tests.support.cli import CommandResult, RunCommand
 from tests.support.databases import damage_table
+from tests.support.files import new_file
 from tests.support.server import free_port
 from tests.support.source import ROOT, SOURCE
+from waypost.app import build
+from waypost.db.database import Database
 from waypost.server import system_checks
 from waypost.settings import Settings
 
@@ -228,6 +233,20 @@ def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: py
     assert (completed.code, completed.out.splitlines()[-1].split()[0]) == (1, "FAILED")
     assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.out
     assert not re.search("not-to-be-shown|Debug source", completed.out)
+
+
+def test_doctor_reports_folder_that_lost_its_files(run_migrated: RunCommand) -> None:
+    settings = Settings(data_dir=Path("data"))
+    with closing(Database(settings.database)) as database, AsgiClient(build(settings, database)) as client:
+        new_file(create_person(client, database, "ana"), "a.bin")
+    assert "W030" not in run_migrated("doctor").out
+    shutil.move("data/files", "elsewhere")
+    for folder in (None, Path("data/files")):  # a removed folder, and one whose disk is not mounted
+        if folder is not None:
+            folder.mkdir()
+        completed = run_migrated("doctor")
+        assert completed.code == 1
+        assert "W030 The file storage data/files does not work: its folder is empty, but files have" in completed.out
 
 
 def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Visits to files: page or bytes, ranges, conditional requests, and what counts (decisions 21, 22)."""
 
 import re
+import shutil
+from collections.abc import Callable
 from email.message import Message
 from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 import time_machine
 
 from tests.conftest import BASE, Person
@@ -33,12 +36,50 @@ def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: AsgiClie
     assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 2}
 
 
-def test_image_without_stored_object_returns_410(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
-    new_file(ana, "photo.png", PNG, custom="mine")
-    for stored in objects(tmp_path):
+def _remove_objects(folder: Path) -> None:
+    for stored in objects(folder.parent):
         stored.unlink()
-    for path in ("mine?preview=1", "mine?download=1", "mine"):
-        assert download(service, path).status_code == 410
+
+
+def _replace_folder_by_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.touch()
+
+
+@pytest.mark.parametrize("lose", [_remove_objects, shutil.rmtree, _replace_folder_by_file])
+def test_file_without_storage_returns_503_and_counts_nothing(
+    ana: Person, service: AsgiClient, tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    file = new_file(ana, "photo.png", PNG, custom="mine", maxdownloads=1)
+    picture = new_file(ana, "picture.png", PNG, custom="shown")
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / "files", kept)
+    lose(tmp_path / "files")
+    for path in ("mine?download=1", "shown?download=1", "shown?preview=1"):
+        page = open_page(service, path)
+        assert (page.status_code, page.headers["retry-after"]) == (503, "5")
+        assert "This file cannot be read right now. Please try again later." in page.text
+    answer = download(service, **ACCEPT_JSON)
+    message = "This file cannot be read right now. Please try again later."
+    assert (answer.status_code, answer.json()["code"], answer.json()["message"]) == (503, "unavailable", message)
+    assert service.request("HEAD", "/mine", headers={"User-Agent": CURL}).status_code == 503
+    assert service.get("/readyz").json() == {"status": "degraded"}
+    if (tmp_path / "files").is_file():
+        (tmp_path / "files").unlink()
+    shutil.copytree(kept, tmp_path / "files", dirs_exist_ok=True)
+    assert (click_totals(ana, f"/file/{file}"), click_totals(ana, f"/file/{picture}")) == ({}, {})
+    assert download(service).status_code == 200
+    assert download(service).status_code == 410
+    assert service.get("/readyz").json() == {"status": "ok"}
+
+
+def test_deleted_file_without_object_is_not_found(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
+    file = new_file(ana, "photo.png", PNG, custom="mine", maxdownloads=1)
+    assert download(service).status_code == 200
+    _remove_objects(tmp_path / "files")
+    assert download(service).status_code == 410
+    assert ana.call("DELETE", f"/file/{file}/delete").status_code == 200
+    assert download(service).status_code == 404
 
 
 def test_uploaded_content_is_sandboxed(ana: Person, service: AsgiClient) -> None:
@@ -271,6 +312,6 @@ def test_missing_object_takes_no_download(ana: Person, service: AsgiClient, tmp_
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     (path,) = objects(tmp_path)
     path.rename(tmp_path / "moved")
-    assert download(service).status_code == 410
+    assert download(service).status_code == 503
     (tmp_path / "moved").rename(path)
     assert (downloads_left(ana, file), download(service).status_code) == (1, 200)

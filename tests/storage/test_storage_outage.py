@@ -93,5 +93,7 @@ def test_download_from_unavailable_store_returns_503(installation: Installation)
     installation.proxy.cut()
     response = installation.visit("asked")
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+    assert "This file cannot be read right now. Please try again later." in response.text
+    until(lambda: installation.node.call("GET", "/readyz").json()["storage"] != "ok")
     installation.proxy.restore()
     until(lambda: installation.visit("asked").status_code == 200)

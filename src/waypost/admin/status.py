@@ -17,7 +17,7 @@ from waypost.links import dead_links
 from waypost.server import system_checks
 from waypost.statistics import checklists
 from waypost.statistics.checklists import Step
-from waypost.storage.factory import probe
+from waypost.storage.factory import lost_objects, probe
 
 pages = Router(admin_only=True)
 
@@ -34,6 +34,7 @@ def show_health(context: PageContext) -> Response:
 
     revision, account_count, stored_bytes, dead, steps = context.read(work)
     is_storage_tested = context.query("try") == "storage"
+    store = context.cleaner.store
     return context.render(
         "admin/health.html",
         version=__version__,
@@ -50,5 +51,5 @@ def show_health(context: PageContext) -> Response:
         findings=system_checks.run(settings),
         steps=steps,
         is_storage_tested=is_storage_tested,
-        storage_error=probe(context.cleaner.store) if is_storage_tested else "",
+        storage_error=(probe(store) or lost_objects(store, context.database)) if is_storage_tested else "",
     )

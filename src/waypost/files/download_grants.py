@@ -149,6 +149,8 @@ _IS_BROKEN = select(_g.id).where(_OF_VISITOR, _BROKEN).limit(1)
 _IS_FRESH = select(_g.id).where(_OF_VISITOR, _g.expires >= bindparam("fresh", type_=BigInteger)).limit(1)
 _SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
 _LIMIT = DriverSelect(select(_f.maxdownloads, _f.taken).where(_FILE))
+_HAS_LIMIT_LEFT = _f.maxdownloads.is_(None) | (_f.taken < _f.maxdownloads)
+_AVAILABLE = select(_f.id).where(_IS_AVAILABLE, _HAS_LIMIT_LEFT, _f.object == bindparam("object"))
 _EXISTS = select(_g.id).where(_GRANT)
 _SENT = _g.served - bindparam("unsent", type_=BigInteger)
 _UNREAD = _g.unread + bindparam("unread", type_=BigInteger)
@@ -230,6 +232,12 @@ def little(size: int) -> int:
 def max_bytes(size: int) -> int:
     """Return how many bytes of a file one download can serve in total."""
     return 2 * size
+
+
+def is_available(tx: Connection, file: FileView, now: int) -> bool:
+    """Return whether the file still has these bytes, has not expired, and has a download left."""
+    parameters = {"file": file.id, "of_account": file.account, "object": file.object, "now": now}
+    return tx.execute(_AVAILABLE, parameters).first() is not None
 
 
 def serve(tx: Connection, file: FileView, grant: int, *, served: int) -> bool:

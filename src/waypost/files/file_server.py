@@ -20,7 +20,7 @@ from waypost.http.client_ip import UNKNOWN
 from waypost.http.conditional import Validators
 from waypost.settings import Settings
 from waypost.signing import Signer
-from waypost.storage.store import Blob, ObjectNotFound
+from waypost.storage.store import Blob, ObjectNotFound, StorageUnavailable
 from waypost.urls.short_urls import alias_path
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
@@ -110,12 +110,21 @@ def set_cookie(response: Response, name: str, token: str, file: FileView, settin
 
 
 async def _open(services: Services, file: FileView) -> Blob | None:
-    """Return the opened object; None if it is missing from the storage."""
+    """Return the opened object; None if no download is left, or the file was deleted. Raises StorageUnavailable."""
+    health = services.store.health
     try:
-        return await services.store.open(file.object)
-    except ObjectNotFound:
+        blob = await services.store.open(file.object)
+    except ObjectNotFound as error:
+        if not await services.read(lambda tx: download_grants.is_available(tx, file, clock.now())):
+            return None
         _log.error("object of a file is missing from the storage", file=file.id)
-        return None
+        health.record_read("the object of a file is missing")
+        raise StorageUnavailable from error
+    except StorageUnavailable:
+        health.record_read("objects cannot be read")
+        raise
+    health.record_read("")
+    return blob
 
 
 async def _left(services: Services, file: FileView) -> int | None:
@@ -124,6 +133,10 @@ async def _left(services: Services, file: FileView) -> int | None:
 
 
 async def _head_response(services: Services, visit: VisitRequest, file: FileView) -> Response | None:
+    blob = await _open(services, file)
+    if blob is None:
+        return None
+    blob.close()
     if await _left(services, file) == 0:
         return None
     _log_visit(services, visit, file, b"")

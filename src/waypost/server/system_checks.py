@@ -27,7 +27,7 @@ from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.server import health, installation, private_files
 from waypost.settings import Settings
-from waypost.storage.factory import PROBES, open_store, probe
+from waypost.storage.factory import PROBES, lost_objects, open_store, probe
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
 _MIN_OPEN_FILES = 4096
@@ -74,7 +74,7 @@ def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
     yield Check("Content: links can be read, rows can be written, and no data is damaged", _content(settings, opened))
     yield Check("Clicks: the journal can be written, and no click waits to be counted", list(_clicks(settings, opened)))
     yield Check("Maintenance mode: is off", list(_maintenance(opened)))
-    yield Check("File storage: a test object was written, read and deleted", _storage(settings))
+    yield Check("File storage: a test object was written, read and deleted", _storage(settings, opened))
 
 
 def _content(settings: Settings, opened: Database) -> list[Finding]:
@@ -114,19 +114,22 @@ def _maintenance(opened: Database) -> Iterator[Finding]:
         yield Finding("W041", "warning", "Maintenance is on, so nothing can be changed.", hint)
 
 
-def _storage(settings: Settings) -> list[Finding]:
+def _storage(settings: Settings, opened: Database) -> list[Finding]:
     """Test the file storage with a small object. Not part of `run`: links work without the storage."""
     folder = settings.data_dir / "files"
-    if not settings.storage_url and not folder.exists():
-        return []  # the first upload creates it, with the right owner
     with closing(open_store(settings)) as store:
-        fault = probe(store)
+        fault = lost_objects(store, opened)
+        if not fault and not settings.storage_url and not folder.exists():
+            return []  # the first upload creates it, with the right owner
+        fault = fault or probe(store)
     if not settings.storage_url:
         with suppress(OSError):
             (folder / PROBES).rmdir()
     if not fault:
         return []
-    hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
+    hint = "Check the disk and its mount."
+    if settings.storage_url:
+        hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys."
     where = settings.storage_url or str(folder)
     return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
 

@@ -1,6 +1,7 @@
 """Storage cleanup: delete objects that no file owns, and the content of files that expired long ago."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from waypost.db.schema import download_grants, files, installation, orphan_objec
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage import orphans
+from waypost.storage.factory import lost_objects
 from waypost.storage.store import Store
 from waypost.storage.upload_locks import UploadLocks
 
@@ -44,6 +46,15 @@ class StorageCleaner:
                 self._remove(name)
         except Problem:
             self._abandoned.append(name)
+
+    def check_store(self) -> None:
+        """Check the store for `/readyz`, and log objects that were lost."""
+        self.store.check()
+        with suppress(Problem):  # the database is away
+            lost = lost_objects(self.store, self._database)
+            if lost and lost != self.store.health.lost_objects:
+                _log.error("file storage is empty", reason=lost)
+            self.store.health.lost_objects = lost
 
     def run_due(self) -> None:
         """Do all work that is due. Errors are logged; the next call tries again."""

@@ -15,7 +15,7 @@ from waypost import atomic_files
 from waypost.errors import Problem
 from waypost.ownership import inherit_owner, make_folder
 from waypost.storage import free_space
-from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
+from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
 
 _log = structlog.get_logger("storage")
 T = TypeVar("T")
@@ -210,7 +210,7 @@ def _translated_errors() -> Iterator[None]:
 def _problem(error: OSError) -> Problem:
     """Log the reason of an error, and return the problem, which does not contain it."""
     _log.error("file storage failed", reason=str(error), user=os.geteuid())
-    return storage_full() if error.errno in _FULL_ERRORS else storage_unavailable()
+    return storage_full() if error.errno in _FULL_ERRORS else StorageUnavailable()
 
 
 def _reason(error: OSError) -> str:

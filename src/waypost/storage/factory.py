@@ -4,7 +4,11 @@ import io
 import secrets
 from pathlib import Path
 
+from sqlalchemy import select
+
 from waypost import reasons
+from waypost.db.database import Database
+from waypost.db.schema import files
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
@@ -45,6 +49,19 @@ def probe(store: Store) -> str:
         cause = error.__cause__ or error
         return _fault(step, reasons.clean(str(cause)))
     return ""
+
+
+def lost_objects(store: Store, database: Database) -> str:
+    """Return the fault of a folder that has no objects although files have some; "" if it has, and for a bucket.
+
+    The folder was removed then, or its disk is not mounted. Raises UNAVAILABLE.
+    """
+    if not store.is_local or not store.is_empty():
+        return ""
+    kept = select(files.c.id).where(files.c.purged.is_(None)).limit(1)
+    has_files = database.read(lambda tx: tx.execute(kept).first() is not None)
+    # Again, because the first upload can have ended between the two reads.
+    return "its folder is empty, but files have content there" if has_files and store.is_empty() else ""
 
 
 def _fault(step: str, cause: str) -> str:

@@ -16,7 +16,7 @@ from waypost import reasons
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads
-from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
+from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
 
 _log = structlog.get_logger("storage")
 _PART_BYTES = 8 * 1024 * 1024
@@ -211,8 +211,8 @@ def _translated_errors() -> Iterator[None]:
     except FileNotFoundError as error:
         if "NoSuchBucket" in str(error):
             _log.error("bucket does not exist", reason=reasons.clean(str(error)))
-            raise storage_unavailable() from error
+            raise StorageUnavailable from error
         raise ObjectNotFound from error
     except (BaseError, OSError) as error:
         _log.error("file storage failed", reason=reasons.clean(str(error)))
-        raise (storage_full() if any(word in str(error) for word in _FULL_ERRORS) else storage_unavailable()) from error
+        raise (storage_full() if any(word in str(error) for word in _FULL_ERRORS) else StorageUnavailable()) from error

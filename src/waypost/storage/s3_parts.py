@@ -14,7 +14,7 @@ import httpx2
 import structlog
 
 from waypost.settings import Settings
-from waypost.storage.store import storage_unavailable
+from waypost.storage.store import StorageUnavailable
 
 _log = structlog.get_logger("storage")
 _EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
@@ -44,9 +44,9 @@ class UnfinishedUploads:
                     for upload in _ids(answer.content, path):
                         self._send(client, "DELETE", path, {"uploadId": upload})
         except (httpx2.HTTPError, ET.ParseError) as error:
-            raise storage_unavailable() from error
+            raise StorageUnavailable from error
         if answer.status_code >= 500 and answer.status_code != 501:
-            raise storage_unavailable()
+            raise StorageUnavailable
         if answer.is_error:  # not supported, or not permitted: then a rule of the bucket removes them
             _log.warning("multipart uploads cannot be listed", status=answer.status_code)
 

@@ -14,7 +14,7 @@ CHUNK = 1 << 20
 """Default number of bytes to read at once."""
 
 
-_FAULT_SECONDS = 600  # a write that failed longer ago says nothing about the present
+_FAULT_SECONDS = 600  # an access that failed longer ago says nothing about the present
 
 
 @dataclass
@@ -22,14 +22,20 @@ class Health:
     """The faults of a store as `/readyz` shows them: without paths and addresses, which only the log has."""
 
     access_fault: str = ""
+    lost_objects: str = ""
+    """Why all objects are missing although files have some, such as a disk that is not mounted."""
     _write_fault: str = ""
     _write_failed: float = 0.0
+    _read_fault: str = ""
+    _read_failed: float = 0.0
 
     @property
     def fault(self) -> str:
         """Return why the store does not work; "" if no fault is known."""
-        is_recent = time.monotonic() - self._write_failed < _FAULT_SECONDS
-        return self.access_fault or (self._write_fault if is_recent else "")
+        since = time.monotonic() - _FAULT_SECONDS
+        write_fault = self._write_fault if self._write_failed > since else ""
+        read_fault = self._read_fault if self._read_failed > since else ""
+        return self.access_fault or self.lost_objects or write_fault or read_fault
 
     def record_write(self, fault: str) -> None:
         """Record the result of a write; "" for success."""
@@ -37,9 +43,21 @@ class Health:
             self.access_fault = ""
         self._write_fault, self._write_failed = fault, time.monotonic()
 
+    def record_read(self, fault: str) -> None:
+        """Record the result of opening an object; "" for success."""
+        self._read_fault, self._read_failed = fault, time.monotonic()
+
 
 class ObjectNotFound(Exception):
     """No object has this name."""
+
+
+class StorageUnavailable(Problem):
+    """The storage does not answer, or lacks an object that a file needs: 503 with Retry-After."""
+
+    def __init__(self) -> None:
+        message = "The file storage is not available right now. Please try again."
+        super().__init__(Kind.UNAVAILABLE, message, retry_after=5)
 
 
 class Readable(Protocol):
@@ -117,8 +135,3 @@ class Store(Protocol):
 def storage_full() -> Problem:
     """Return the error 507: the storage is full."""
     return Problem(Kind.STORAGE_FULL, "The storage of this service is full. Nothing was saved.")
-
-
-def storage_unavailable() -> Problem:
-    """Return the error 503: the storage does not answer."""
-    return Problem(Kind.UNAVAILABLE, "The file storage is not available right now. Please try again.", retry_after=5)

@@ -17,6 +17,7 @@ from waypost.branding.brand import NO_BRAND, Brand
 from waypost.errors import Kind, Problem
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.security_headers import header_of
+from waypost.storage.store import StorageUnavailable
 from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
@@ -123,12 +124,11 @@ class _ErrorPages:
         self._pages = pages
 
     async def problem(self, request: Request, error: Exception) -> Response:
-        """Handle an unavailable database, a full disk, and an item that was deleted during the request."""
+        """Handle an unavailable database or storage, a full disk, and an item that was deleted during the request."""
         assert isinstance(error, Problem)
         if error.kind in (Kind.NOT_FOUND, Kind.INVALID):
             return self._pages.refuse(request, "missing")
-        failure: Failure = "storage_full" if error.kind is Kind.STORAGE_FULL else "unavailable"
-        return self._pages.fail(request, failure, code=error.kind.code, retry_after=error.retry_after)
+        return self._pages.fail(request, _failure(error), code=error.kind.code, retry_after=error.retry_after)
 
     async def method_not_allowed(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -139,3 +139,9 @@ class _ErrorPages:
     async def internal(self, request: Request, error: Exception) -> Response:
         """Handle an unexpected exception."""
         return self._pages.fail(request, "internal", code=Kind.INTERNAL.code)
+
+
+def _failure(problem: Problem) -> Failure:
+    if isinstance(problem, StorageUnavailable):
+        return "unreadable"
+    return "storage_full" if problem.kind is Kind.STORAGE_FULL else "unavailable"

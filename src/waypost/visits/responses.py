@@ -48,7 +48,7 @@ class _Error(NamedTuple):
     help: str = ""
 
 
-Failure = Literal["no_profile", "method", "internal", "unavailable", "storage_full"]
+Failure = Literal["no_profile", "method", "internal", "unavailable", "unreadable", "storage_full"]
 _ASK_FOR_ANOTHER = translatable("Ask the person that sent it to you for another one.")
 _RETYPE = translatable("Upper and lower case can matter, and the end is easily lost when an address is copied.")
 ERRORS: dict[RefusalReason | Failure, _Error] = {
@@ -109,7 +109,14 @@ ERRORS: dict[RefusalReason | Failure, _Error] = {
         500, translatable("Something went wrong"), translatable("An unexpected error occurred. Please try again later.")
     ),
     "unavailable": _Error(
-        503, translatable("Temporarily unavailable"), translatable("This service is busy right now. Please try again.")
+        503,
+        translatable("Temporarily unavailable"),
+        translatable("This service cannot answer right now. Please try again in a moment."),
+    ),
+    "unreadable": _Error(
+        503,
+        translatable("Temporarily unavailable"),
+        translatable("This file cannot be read right now. Please try again later."),
     ),
     "storage_full": _Error(
         507,
@@ -117,7 +124,7 @@ ERRORS: dict[RefusalReason | Failure, _Error] = {
         translatable("This service has run out of storage. Please try again later."),
     ),
 }
-_RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "storage_full": 60}  # seconds
+_RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "unreadable": 5, "storage_full": 60}  # seconds
 
 
 class PageRenderer:
