@@ -2,9 +2,14 @@
 
 import re
 import shutil
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
+import httpx2
 import pytest
 import yaml
 from sqlalchemy import text as sql
@@ -12,7 +17,11 @@ from sqlalchemy import text as sql
 from tests.conftest import Person, create_person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
+from tests.support.files import download, new_file
+from tests.support.load import until
+from tests.support.server import serving
 from tests.support.source import ROOT
+from tests.support.threads import join
 from waypost import clock
 from waypost.app import build
 from waypost.clicks.ingest.ingester import Ingester
@@ -20,14 +29,17 @@ from waypost.clicks.journal.entry import format_line, item_fields
 from waypost.db import maintenance
 from waypost.db.database import Database
 from waypost.observability.metrics import Meter
+from waypost.server import gauges
 from waypost.settings import Settings
 
-_ELSEWHERE = {
-    "WaypostNodeDown": "the node does not answer a scrape",
-    "WaypostOverloaded": "tests/http/test_load_shedding.py",
-    "WaypostSlow": "a time, which no test measures",
-    "WaypostVersionsDiffer": "nodes of two versions; promtool tests the rule",
+_OF_SEVERAL_SCRAPES = {
+    "WaypostNodeDown": "up",
+    "WaypostOverloaded": "waypost_shed_total",
+    "WaypostSlow": "waypost_visit_seconds_bucket",
+    "WaypostVersionsDiffer": "waypost_info",
 }
+"""Alerts with tests of their own, and the metrics that fire them."""
+_WAITING = 50  # requests that are never rejected
 
 
 @dataclass(frozen=True)
@@ -128,8 +140,9 @@ _CAUSES: dict[str, tuple[Callable[[Node, pytest.MonkeyPatch], None], str, Callab
 def test_each_alert_has_a_cause() -> None:
     groups = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"]
     rules = {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
-    assert rules.keys() == _CAUSES.keys() | _ELSEWHERE.keys()
-    assert all(metric in rules[alert] for alert, (_, metric, _) in _CAUSES.items())
+    metrics = {alert: metric for alert, (_, metric, _) in _CAUSES.items()} | _OF_SEVERAL_SCRAPES
+    assert rules.keys() == metrics.keys()
+    assert all(metric in rules[alert] for alert, metric in metrics.items())
 
 
 @ON_SQLITE
@@ -138,3 +151,50 @@ def test_cause_of_alert_is_in_the_metrics(alert: str, node: Node, monkeypatch: p
     cause, metric, fires = _CAUSES[alert]
     cause(node, monkeypatch)
     assert fires(node.metric(metric))
+
+
+@ON_SQLITE
+def test_locked_database_makes_visits_slow_and_overloads_the_node(node: Node) -> None:
+    new_file(node.person, "a.bin", custom="mine")
+    visitors: list[threading.Thread] = []
+    rejected = threading.Event()
+
+    def visit() -> None:
+        if "overloaded" in download(node.person.client.another()).text:
+            rejected.set()
+
+    def begin_visit() -> None:
+        visitors.append(threading.Thread(target=visit))
+        visitors[-1].start()
+
+    def is_overloaded() -> bool:
+        begin_visit()  # rejected at once when nothing was answered for two seconds
+        return rejected.is_set()
+
+    slow, all_visits = (rf'waypost_visit_seconds_bucket{{le="{bound}"}}' for bound in ("1.0", r"\+Inf"))
+    assert (node.metric(slow), node.metric("waypost_shed_total")) == (node.metric(all_visits), 0)
+    with closing(sqlite3.connect(node.settings.data_dir / "waypost.db", isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        for _ in range(_WAITING):
+            begin_visit()
+        until(is_overloaded)
+    join(*visitors)
+    assert node.metric("waypost_shed_total") > 0
+    assert node.metric(all_visits) - node.metric(slow) > _WAITING / 2
+
+
+@ON_SQLITE
+def test_nodes_of_two_versions_differ_in_their_metrics(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes = node.person.client.get("/metrics").text
+    monkeypatch.setattr(gauges, "__version__", "9.9.9")  # as after an upgrade of one node
+    scrapes += node.person.client.get("/metrics").text
+    assert len(set(re.findall(r'^waypost_info\{version="([^"]+)"\} 1', scrapes, re.MULTILINE))) == 2
+
+
+def test_killed_node_fails_its_scrape(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        assert server.call("GET", "/metrics").status_code == 200
+        server.process.terminate()
+        server.process.wait()
+        with pytest.raises(httpx2.ConnectError):
+            server.call("GET", "/metrics")
