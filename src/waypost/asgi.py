@@ -158,6 +158,7 @@ class BackgroundTasks:
             _stop_with_parent()
             self.database.reap_stalled_connections()
             try:
+                await self._in_thread(self.database.check_file)
                 if self.settings.journal_sync == "1s":
                     await self._in_thread(self.worker_state.journal.sync)
                 self.worker_state.journal.rotate()

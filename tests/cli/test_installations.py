@@ -1,7 +1,11 @@
 """Only `serve` and `restore` create an installation; every other command needs one and says where it looked."""
 
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 
 from scripts.generate_docs import commands
 from tests.support.cli import ANA, RunCommand
+from tests.support.load import until
 from tests.support.nodes import database_copy
 from tests.support.server import free_port, serving
 from waypost.errors import Problem
@@ -28,6 +33,25 @@ _SPECIAL = {
     "brand set": ("--name", "Ana"),
     "account session end": ("ana", "--all"),
 }
+
+
+_CODES = {"missing": b"W015 ", "replaced": b"W019 "}
+
+
+def _move_away(file: Path) -> None:
+    file.rename(file.with_name("moved"))
+
+
+def _copy_over(file: Path) -> None:
+    copy = Path(shutil.copy(file, file.with_name("copy")))
+    copy.replace(file)
+
+
+def _restore_over(file: Path) -> None:
+    content = file.read_bytes()
+    for path in file.parent.glob("waypost.db*"):
+        path.unlink()
+    file.write_bytes(content)
 
 
 def _commands() -> Iterator[tuple[str, ...]]:
@@ -103,6 +127,30 @@ def test_removed_database_is_not_created_again_by_the_service(tmp_path: Path) ->
         for _ in range(20):
             server.call("POST", "/api/url/add", key=key, json={"url": "https://example.com/"})
         assert not (tmp_path / "waypost.db").exists()
+
+
+@pytest.mark.parametrize("replace", [_move_away, _copy_over, _restore_over])
+def test_replaced_database_is_not_written_until_restart(tmp_path: Path, replace: Callable[[Path], None]) -> None:
+    file, link = tmp_path / "waypost.db", {"url": "https://example.com/"}
+    with serving(tmp_path) as server:
+        key = server.owner_key
+        assert server.call("POST", "/api/url/add", key=key, json={**link, "custom": "spring"}).status_code == 200
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        replace(file)
+        ready = server.call("GET", "/readyz")
+        fault = "replaced" if file.exists() else "missing"
+        assert (ready.status_code, ready.json()["database"]) == (503, fault)
+        until(lambda: server.call("POST", "/api/url/add", key=key, json=link).status_code == 503)
+        assert server.call("GET", "/spring").status_code == 302
+        command, environment = [sys.executable, "-m", "waypost", "doctor"], {**os.environ, "WAYPOST_DATA_DIR": "."}
+        doctor = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        assert (doctor.returncode, _CODES[fault] in doctor.stdout) == (1, True), doctor.stdout
+        if fault == "missing":
+            shutil.move(tmp_path / "moved", file)  # the same file: nothing was lost
+            until(lambda: server.call("POST", "/api/url/add", key=key, json=link).status_code == 200)
+            assert server.call("GET", "/readyz").status_code == 200
+    assert "the file of the database was removed" in server.output()
 
 
 def test_failed_restore_leaves_nothing_behind(run: RunCommand, working_folder: Path) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from waypost.db import faults, sqlite_pool
 from waypost.db.faults import Fault, error_reason
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
+from waypost.db.sqlite_file import SqliteFile
 from waypost.db.sqlite_pool import IdleConnections
 from waypost.db.write_queue import WriteQueue
 from waypost.errors import Kind, Problem, unavailable
@@ -62,6 +63,7 @@ class Database:
         self._damages = 0
         self._errors = RepeatedReason(_log_unavailable, _LOG_INTERVAL_SECONDS)
         self._damage = RepeatedReason(_log_damage, _LOG_INTERVAL_SECONDS)
+        self._file = SqliteFile(self.path) if self.path else None
         self._write_queue = WriteQueue(self.path) if self.is_sqlite else None
         self._failover: FailoverPools | None = None
         self._sqlite_readers: IdleConnections | None = None
@@ -135,6 +137,8 @@ class Database:
         `autocommit`: for a single statement; saves PostgreSQL two round trips. The statement may be executed twice if
         the connection is lost; with `once` it is not, and the lost connection is an error. `timeout` as for `read`.
         """
+        if self._file is not None and self._file.fault:
+            raise unavailable()
         engine = (self._autocommit if autocommit else self._writers)[durability]
         connections = self._sqlite_writers.get(durability) if autocommit else None
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
@@ -150,6 +154,19 @@ class Database:
                 if is_last:
                     raise unavailable() from error
         raise AssertionError("unreachable")
+
+    def check_file(self) -> str:
+        """Return "missing" or "replaced" if the file of SQLite is not the opened one, else "".
+
+        Until it is back, `write` raises UNAVAILABLE: changes would be lost. Processes call this once a second.
+        """
+        if self._file is None:
+            return ""
+        known = self._file.fault
+        fault = self._file.check()
+        if fault and fault != known:
+            _log.error("the file of the database was removed", file=str(self.path), fault=fault)
+        return fault
 
     def reap_stalled_connections(self) -> None:
         """Close connections whose server no longer responds, and log why the database was unavailable.

@@ -39,9 +39,7 @@ def database_fault(settings: Settings, database: Database) -> str:
             lookup.resolve(tx, [(newest.host, newest.alias)], settings)
         return ""
 
-    if database.path is not None and not database.path.exists():
-        return "missing"
-    return _fault_of(lambda: database.read(read))
+    return database.check_file() or _fault_of(lambda: database.read(read))
 
 
 def write_fault(database: Database) -> str:

@@ -72,6 +72,7 @@ def before_start(settings: Settings) -> Iterator[Check]:
 def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
     """Make the checks of an installation. They keep nothing of what they write."""
     yield Check("Content: links can be read, rows can be written, and no data is damaged", _content(settings, opened))
+    yield Check("Service: uses the file of the database", list(_users_of_removed_file(settings)))
     yield Check("Clicks: the journal can be written, and no click waits to be counted", list(_clicks(settings, opened)))
     yield Check("Maintenance mode: is off", list(_maintenance(opened)))
     yield Check("File storage: a test object was written, read and deleted", _storage(settings, opened))
@@ -89,6 +90,25 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
     fault = health.database_fault(settings, opened) or health.write_fault(opened)
     hint = "Check the lock of other programs, the rights and the disk of the database."
     return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
+
+
+def _users_of_removed_file(settings: Settings) -> Iterator[Finding]:
+    """Find processes, such as a running service, that still use a removed file of the database. On Linux only."""
+    file = settings.database_file
+    removed = f"{file.resolve()} (deleted)" if file else ""
+    users = [path.name for path in Path("/proc").glob("[0-9]*") if removed and _has_open(path, removed)]
+    for process in users[:1]:
+        text = f"The process {process} uses a removed file of the database, so it saves no changes."
+        yield Finding("W019", "error", text, "Restart the service. It then uses the file that is there now.")
+
+
+def _has_open(process: Path, file: str) -> bool:
+    with suppress(OSError):  # it belongs to another user, or has just ended
+        for descriptor in (process / "fd").iterdir():
+            with suppress(OSError):
+                if str(descriptor.readlink()) == file:
+                    return True
+    return False
 
 
 def _damage(tx: Connection) -> str:

@@ -119,6 +119,7 @@ def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> 
     def supervise() -> None:
         while not stop.wait(0.5):
             database.reap_stalled_connections()
+            database.check_file()
             if os.getppid() != parent:
                 stop.set()
 
