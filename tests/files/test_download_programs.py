@@ -1,4 +1,4 @@
-"""Real programs download a file with a limit: in parts, again if it is newer, and the rest."""
+"""Real programs download a file with a limit: in parts, again if it is newer, and after a broken connection."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,10 +10,13 @@ import pytest
 from tests.support.file_server import FileServer
 from tests.support.load import add_ana
 from tests.support.system_packages import program
+from tests.support.tcp_proxy import running_proxy
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 
 _SIZE = 300_000
+_BROKEN_SIZE = 8_000_000
+_RESUME = Path(__file__).parents[1] / "support" / "java" / "Resume.java"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +35,11 @@ def _run(folder: Path, *command: str) -> None:
     assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
+def _with_url(arguments: list[str], url: str) -> list[str]:
+    """Return the arguments with the URL at its place, or else at the end."""
+    return [url if argument == "URL" else argument for argument in arguments] + [url] * ("URL" not in arguments)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -39,6 +47,7 @@ def _run(folder: Path, *command: str) -> None:
         ("aria2c", ["-x4", "-s4", "-k1M", "--no-conf", "-o", "out"]),
         ("wget2", ["--no-config", "-O", "out"]),
         ("curl", ["-sSf", "--retry", "2", "-o", "out"]),
+        ("rclone", ["--config", "", "copyurl", "URL", "out"]),
     ],
 )
 @pytest.mark.parametrize("limit", [1, 5])
@@ -48,7 +57,7 @@ def test_program_takes_one_download(
     alias, content = f"{name}-{limit}", big[:_SIZE]
     command = program(name, {"aria2c": "aria2"}.get(name, name))
     assert disk_server.upload(alias, content, maxdownloads=limit).status_code == 200
-    _run(tmp_path, command, *arguments, f"{disk_server.server.url}/{alias}")
+    _run(tmp_path, command, *_with_url(arguments, f"{disk_server.server.url}/{alias}"))
     assert (tmp_path / "out").read_bytes() == content
     assert disk_server.downloads(alias) == 1
 
@@ -70,3 +79,28 @@ def test_curl_fetches_rest_without_a_download(disk_server: FileServer, big: byte
     _run(tmp_path, curl, "-sSf", "-C", "-", "-o", "out", f"{disk_server.server.url}/rest")
     assert out.read_bytes() == big[:_SIZE]
     assert disk_server.downloads("rest") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "arguments", "downloads"),
+    [
+        ("aria2c", "aria2", ["-x4", "-s4", "-k1M", "--no-conf", "--retry-wait=1", "-o", "out"], 1),
+        ("java", "default-jdk-headless", [str(_RESUME), "URL", "out"], 1),
+        ("wget", "wget", ["-q", "--no-config", "--waitretry=1", "-O", "out"], 1),
+        # These begin again with the first byte.
+        ("curl", "curl", ["-sSf", "--retry", "5", "--retry-all-errors", "-o", "out"], 2),
+        ("rclone", "rclone", ["--config", "", "copyurl", "URL", "out"], 2),
+    ],
+)
+def test_program_finishes_after_broken_connection(
+    disk_server: FileServer, big: bytes, tmp_path: Path, name: str, package: str, arguments: list[str], downloads: int
+) -> None:
+    alias, content, command = f"broken-{name}", big[:_BROKEN_SIZE], program(name, package)
+    assert disk_server.upload(alias, content, maxdownloads=downloads).status_code == 200
+    with running_proxy(disk_server.address[1]) as proxy:
+        proxy.reset_after = _BROKEN_SIZE // 2
+        _run(tmp_path, command, *_with_url(arguments, f"http://127.0.0.1:{proxy.port}/{alias}"))
+        assert (proxy.reset_after, proxy.accepted > 1) == (0, True)
+    assert (tmp_path / "out").read_bytes() == content
+    assert disk_server.downloads(alias) == downloads
+    assert disk_server.status(alias) == 410

@@ -30,6 +30,8 @@ class TcpProxy:
     """Seconds by which data is delayed, in both directions."""
     drop_response_to: bytes = b""
     """The connection on which a client sends these bytes is reset instead of getting a response."""
+    reset_after: int = 0
+    """After so many bytes from the server, all connections are reset, once."""
     accepted: int = 0
     """Number of accepted connections."""
     request_lines: list[bytes] = field(default_factory=list)
@@ -60,6 +62,12 @@ class TcpProxy:
         for tunnel in self._tunnels:
             for writer in tunnel.writers:
                 _abort(writer)
+
+    def _reset_once(self, forwarded: int) -> None:
+        if self.reset_after:
+            self.reset_after = max(0, self.reset_after - forwarded)
+            if not self.reset_after:
+                self._reset()
 
     def _blackhole(self) -> None:
         for tunnel in self._tunnels:
@@ -112,6 +120,8 @@ class TcpProxy:
             if not tunnel.is_blackholed:
                 writer.write(data)
                 await writer.drain()
+            if not from_client:
+                self._reset_once(len(data))
         if not tunnel.is_blackholed:
             with suppress(OSError):
                 writer.write_eof()
