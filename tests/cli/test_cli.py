@@ -131,6 +131,7 @@ WRONG = (
     Case(("account", "add", "--email", "ben@example.com", "--username", "b"), "username must be 3 to 50 characters"),
     Case(("account", "add", "--email", "invalid", "--username", "ben"), "email must be an e-mail address"),
     Case((*ANA, "--password", "short"), "password must be 8 to 128 characters."),
+    Case((*ANA, "--password", "12345678"), "password is easy to guess."),
     Case((*ANA, "--plan", "[/x]"), "there is none called '[/x]'."),
     Case((*ANA, "--rate-limit", "0"), "'--rate-limit'", 2),
     Case((*ANA, "--rate-limit", "many"), "'--rate-limit'", 2),

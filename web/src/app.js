@@ -5,7 +5,7 @@ import "./badges.js";
 import "./card.js";
 import "./channels.js";
 import "./quick.js";
-import { addRow } from "./forms.js";
+import { addRow, reveal } from "./forms.js";
 import "./htmx.js";
 import "./offline.js";
 import { openPalette } from "./palette.js";
@@ -32,6 +32,7 @@ const CLICK_ACTIONS = [
   { selector: "[data-copy]", run: copyText, isLink: false },
   { selector: "[data-share]", run: share, isLink: true },
   { selector: "[data-add]", run: (button) => addRow(button.closest("[data-rows]")), isLink: false },
+  { selector: "[data-reveal]", run: reveal, isLink: false },
   { selector: "[data-create]", run: () => openCreateDialog(), isLink: true },
   { selector: "[data-palette]", run: () => openPalette(), isLink: true },
   { selector: "a[data-dialog]", run: openConfirmation, isLink: true },

@@ -53,5 +53,18 @@ addEventListener("pageshow", () =>
   }),
 );
 
+/** Shows the characters of a password, or hides them again. */
+export function reveal(button) {
+  const isShown = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", String(isShown));
+  button.parentElement.querySelector("input").type = isShown ? "text" : "password";
+}
+
+// Browsers keep the texts of a form that was sent, but not its passwords.
+addEventListener("submit", ({ target, defaultPrevented }) => {
+  if (defaultPrevented) return;
+  for (const button of target.querySelectorAll("[data-reveal][aria-pressed=true]")) reveal(button);
+});
+
 document.querySelector("[data-resume]")?.requestSubmit();
 (document.querySelector("[data-summary]") ?? document.querySelector("[aria-invalid='true']"))?.focus();

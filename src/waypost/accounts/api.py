@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost import clock, credentials
-from waypost.accounts import login_changes, ops
+from waypost.accounts import login_changes, ops, password_rules
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
@@ -48,7 +48,7 @@ class AccountChange(Body):
     )
     password: str = Field(
         "",
-        description="New password, of 8 to 128 characters. It ends all sessions of the dashboard.",
+        description="New password, of 8 to 128 characters, not easy to guess. It ends all sessions of the dashboard.",
         examples=["correct horse battery"],
     )
 
@@ -81,7 +81,9 @@ def update_account(context: Context, body: AccountChange) -> MessageResponse:
     if email is not None:
         ops.checked_email(email)
     if "password" in sent:
-        hashed = credentials.hash_password(ops.checked_password(sent["password"]))
+        account = context.read(lambda tx: ops.get(tx, context.account))
+        names = (account.username, email or account.email)
+        hashed = credentials.hash_password(password_rules.checked_password(sent["password"], names))
 
     def respond(tx: Connection, is_pending: bool) -> MessageResponse:  # noqa: FBT001  # called by login_changes
         message = "Account has been successfully updated."

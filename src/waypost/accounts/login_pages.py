@@ -4,7 +4,17 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import account_language, email_links, emails, login_changes, lost_phone, ops, proof, stored_logins
+from waypost.accounts import (
+    account_language,
+    email_links,
+    emails,
+    login_changes,
+    lost_phone,
+    ops,
+    password_rules,
+    proof,
+    stored_logins,
+)
 from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard.context import PageContext
@@ -141,7 +151,8 @@ def reset(context: PageContext) -> Response:
     form = context.form()
     token, password = form.text("pass"), str(form["password"])
     account = _account_to_reset(context, token)
-    if form.attempt(lambda: ops.checked_password(password)) is None:
+    names = (account.username, account.email)
+    if form.attempt(lambda: password_rules.checked_password(password, names)) is None:
         form.values["password"] = ""
         return context.render("login/reset.html", status=400, form=form, account=account)
     hashed = credentials.hash_password(password)
@@ -196,7 +207,8 @@ def _create_account(context: PageContext, form: Form) -> Login | None:
         else form.attempt(lambda: ops.checked_email(form.text("email")))
     )
     username = form.attempt(lambda: ops.checked_username(form.text("username")))
-    password = form.attempt(lambda: ops.checked_password(str(form["password"])))
+    names = (email or "", username or "")
+    password = form.attempt(lambda: password_rules.checked_password(str(form["password"]), names))
     if email is None or username is None or password is None:
         return None
     hashed = credentials.hash_password(password)

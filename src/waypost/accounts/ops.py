@@ -75,17 +75,6 @@ def checked_email(value: str, *, field: str = "email") -> str:
         raise invalid(field, f"{field} must be an e-mail address, such as ana@example.com.") from error
 
 
-def checked_password(value: str, *, field: str = "password") -> str:
-    """Return the password if it is 8 to 128 characters (decision 15). Raises INVALID on `field`."""
-    if not 8 <= len(value) <= 128:
-        raise invalid(field, f"{field} must be 8 to 128 characters.")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise invalid(field, f"{field} must be a string of valid Unicode.") from error
-    return value
-
-
 def checked_username(value: str) -> str:
     """Return the username. Raises INVALID on `username`."""
     if not _USERNAME.match(value):

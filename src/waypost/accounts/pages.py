@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import account_language, account_time_zone, login_changes, ops, proof
+from waypost.accounts import account_language, account_time_zone, login_changes, ops, password_rules, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import preferences
 from waypost.dashboard.context import PageContext
@@ -42,7 +42,8 @@ def change_password(context: PageContext) -> Response:
     """Change the password and end all sessions; this browser gets a new one."""
     form = context.form()
     form.attempt(lambda: proof.require_password(context, form, field="old"))
-    password = form.attempt(lambda: ops.checked_password(str(form["new"]), field="new"))
+    names = (context.user.username, context.user.email)
+    password = form.attempt(lambda: password_rules.checked_password(str(form["new"]), names, field="new"))
     if password is None or form.errors:
         return _account_page(context, password_form=form, status=400)
     agent = context.read(lambda tx: sessions.agent_of(tx, context.user.session))

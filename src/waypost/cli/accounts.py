@@ -29,7 +29,9 @@ account.add_typer(session, name="session")
 def add_account(
     email: Annotated[str, typer.Option(help="E-mail address, unique.")],
     username: Annotated[str, typer.Option(help="3 to 50 of A-Z a-z 0-9 _ -, unique.")],
-    password: Annotated[str | None, typer.Option(help="8 to 128 characters. Default: a generated password.")] = None,
+    password: Annotated[
+        str | None, typer.Option(help="8 to 128 characters, not easy to guess. Default: a generated password.")
+    ] = None,
     plan: Annotated[str, typer.Option(help="Name of a plan.")] = "free",
     rate_limit: Annotated[
         int | None,

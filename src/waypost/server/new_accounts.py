@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from waypost import credentials
-from waypost.accounts import ops
+from waypost.accounts import ops, password_rules
 from waypost.auth import api_keys
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -51,7 +51,9 @@ def create_account(
     rate_limit: int | None = None,
 ) -> NewAccount:
     """Create an account and its first API key. Raises INVALID or TAKEN on the invalid field."""
-    plain = credentials.new_password() if password is None else ops.checked_password(password)
+    plain = (
+        credentials.new_password() if password is None else password_rules.checked_password(password, (username, email))
+    )
     password_hash = credentials.hash_password(plain)
 
     def work(tx: Connection) -> NewAccount:

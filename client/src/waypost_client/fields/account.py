@@ -15,4 +15,4 @@ class AccountChange(TypedDict, total=False):
     email: str
     """New e-mail address. If the service can send e-mail, it is used once it is confirmed."""
     password: str
-    """New password, of 8 to 128 characters. It ends all sessions of the dashboard."""
+    """New password, of 8 to 128 characters, not easy to guess. It ends all sessions of the dashboard."""
