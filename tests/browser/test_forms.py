@@ -34,9 +34,7 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         field = page.get_by_role("textbox", name="Destination")
         expect(field).to_be_in_viewport()
         expect(field).to_be_focused()
-        expect(field).to_have_accessible_description(
-            "Destination URL must begin with http://, https://, mailto:, tel:."
-        )
+        expect(field).to_have_accessible_description("This is not an address. Example: example.com/page")
 
 
 def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:
@@ -46,7 +44,7 @@ def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: st
         field = page.get_by_role("main").get_by_label("Destination URL")
         field.fill("no url")
         page.get_by_role("button", name="Shorten").click()
-        expect(field).to_have_accessible_description("Destination URL must begin with http:// or https://.")
+        expect(field).to_have_accessible_description("This is not an address. Example: example.com/page")
         expect(field).to_be_focused()
         expect(field).to_have_value("no url")
         field.fill("target.example/x")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import PASSWORD, Person
-from tests.support.assertions import refused
 from tests.support.asgi_client import AsgiClient
+from tests.support.assertions import refused
 from tests.support.dashboard_client import Browser
 from waypost import credentials
 from waypost.accounts import email_links, stored_logins

@@ -75,7 +75,7 @@ _WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": 
         (
             {"type": "event", "event.title": "x", "event.start": "soon", "event.end": "2026-12-24T17:00"}
             | {"event.url": "a b"},
-            ["event.start: Start must be", "event.url: Website must"],
+            ["event.start: Start must be", "event.url: Website: This is not an address"],
         ),
         ({"type": "geo", "geo.lat": "abc", "geo.lng": "999"}, ["geo.lat: Latitude must", "geo.lng: Longitude: Enter"]),
         (
@@ -83,15 +83,19 @@ _WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": 
             [
                 "vcard.cell: Mobile must",
                 "vcard.email: E-mail must",
-                "vcard.site: Website must",
+                "vcard.site: Website: This is not an address",
                 "vcard.fax: Fax must",
                 "data: Content needs a first name",
             ],
         ),
-        ({"type": "app", "app.url": "foo"}, ["app.url: Other devices must begin with"]),
+        ({"type": "app", "app.url": "foo"}, ["app.url: Other devices: This is not an address"]),
         (
             {"type": "app", "app.apple": "foo", "app.google": "bar", "app.url": _URL, "name": "x" * 300},
-            ["app.apple: App Store must begin with", "app.google: Google Play must begin with", "name: Name must"],
+            [
+                "app.apple: App Store: This is not an address",
+                "app.google: Google Play: This is not an address",
+                "name: Name must",
+            ],
         ),
         (
             {"type": "crypto", "crypto.currency": "dash", "crypto.address": "dash:1", "crypto.amount": "-1"},

@@ -46,20 +46,36 @@ _FIELDS: list[tuple[str, dict[str, Any], str]] = [
 _NOUNS = {"links": "url", "domains": "domain", "bios": "bio", "overlays": "overlay", "splash": "splash", "qr": "qr"}
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(("page", "fields", "name"), _FIELDS)
-def test_url_field_adds_missing_scheme(
-    ana: Person, dashboard: Browser, page: str, fields: dict[str, Any], name: str
-) -> None:
+def _submit(dashboard: Browser, page: str, fields: dict[str, Any], name: str, typed: str) -> Any:
+    """Send the form of a new item with this text in one field."""
     at = "/domains/new?domain=https://go.brand.example" if page == "domains" else f"/{page}/new"
     if page == "overlays":
         at = f"/overlays/new?type={fields['type']}"
     if page == "qr":  # browsers send all parts of a type
         fields = {**{f"{fields['type']}.{part}": "" for part in PARTS[fields["type"]]}, **fields}
-    response = dashboard.submit(f"/{page}/new", at, **{**fields, name: "  www.example.com/go?x=1 "})
+    return dashboard.submit(f"/{page}/new", at, **{**fields, name: typed})
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("page", "fields", "name"), _FIELDS)
+def test_url_field_adds_missing_scheme(
+    ana: Person, dashboard: Browser, page: str, fields: dict[str, Any], name: str
+) -> None:
+    response = _submit(dashboard, page, fields, name, "  www.example.com/go?x=1 ")
     assert response.status_code == 303, response.text
     item = ana.get(f"/{_NOUNS[page]}/1")
     assert "https://www.example.com/go?x=1" in str(item)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("page", "fields", "name"), _FIELDS)
+def test_text_that_is_no_address_is_refused_with_an_example(
+    dashboard: Browser, page: str, fields: dict[str, Any], name: str
+) -> None:
+    for language, message in (("en", "This is not an address. Example: "), ("de", "Das ist keine Adresse. Beispiel: ")):
+        dashboard.submit("/language", at="/account", language=language)
+        response = _submit(dashboard, page, fields, name, "hello world")
+        assert (response.status_code, f"{message}example.com/page" in response.text) == (400, True), language
 
 
 @ON_SQLITE

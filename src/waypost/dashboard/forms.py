@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 
 from waypost import clock
 from waypost.api.responses import describe_fault
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.errors import Kind, Problem, invalid
 from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import is_no_address
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -29,6 +30,7 @@ _FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before 
 VERSION = "version"
 TIME_ZONE = "time_zone"
 """The field with the zone in which a form shows times, as its page was rendered."""
+_NO_ADDRESS = gettext_noop("This is not an address. Example: example.com/page")
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
 
@@ -135,6 +137,8 @@ class Form:
         `parts` are (name, label, …) of the parts of a row; `place` names the group of the field in the summary.
         """
         message = self.errors[name]
+        if is_no_address(message):
+            message = _NO_ADDRESS
         labels = {part[0]: part[1] for part in parts}
         field, _, rest = message.partition(" ")
         if field != name:

@@ -8,6 +8,7 @@ from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.qr import content_faults
 from waypost.qrcode import payloads
 from waypost.settings import Settings
+from waypost.urls.validation import is_no_address
 
 _REQUIRED = re.compile(r" is required for the type \w+\.\Z")
 # By the beginning of a message with names of the API: the input, and the message for the designer.
@@ -53,7 +54,9 @@ def assign_to_part(form: Form, parts: Mapping[str, Sequence[str]], known_part: s
     part = known_part or (match[1] or (inputs[0] if len(inputs) == 1 else "") if match else "")
     if match and part in inputs:
         del form.errors["data"]
-        translated = gettext(message)  # here, because the catalog has the message with its API name
+        translated = (
+            message if is_no_address(message) else gettext(message)
+        )  # here, because the catalog has the message with its API name
         rest = translated.removeprefix(match[0]) if translated.startswith(match[0]) else message[match.end() :]
         form.errors[f"{code_type}.{part}"] = f"{code_type}.{part} {rest}"
 
@@ -63,7 +66,7 @@ def _replace_other_messages(form: Form, code_type: str) -> None:
         field = "dynamic" if name == "dynamic" else "data"
         if form.errors.get(field, "").startswith(beginning):
             del form.errors[field]
-            form.errors[_raw_input(form, code_type) or name] = text
+            form.errors.setdefault(_raw_input(form, code_type) or name, text)
 
 
 def _raw_input(form: Form, code_type: str) -> str:

@@ -180,8 +180,8 @@ def url(value: str, settings: Settings) -> str:
 def web(value: str) -> str:
     """The URI of a web address for a card or an event; `example.com` alone is meant so too."""
     address = line(value)
-    address = validation.web_url(address if "://" in address else f"https://{address}", field="data")
-    return to_uri(address)
+    is_host = "://" not in address and not any(map(str.isspace, address))
+    return to_uri(validation.web_url(f"https://{address}" if is_host else address, field="data"))
 
 
 def phone(value: str, *, name: str = "phone") -> PhoneNumber:

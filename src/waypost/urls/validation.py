@@ -9,12 +9,14 @@ from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
 from waypost.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
+from waypost.urls.typed_urls import complete_url
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")
 _AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d+)?\Z")
 _TWO_SCHEMES = re.compile(r"https?://https?(:/|//)", re.IGNORECASE)
 _LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
+_NO_ADDRESS = re.compile(r"[^ ]+ must begin with http://, https://.*, such as https://example\.com/\.\Z")
 _WEB_PORTS = {"http": 80, "https": 443}
 _IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
 
@@ -54,6 +56,11 @@ def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> N
         raise loop(field)
 
 
+def is_no_address(message: str) -> bool:
+    """Return whether an error is that of a text that is no URL even with `https://`, which forms add."""
+    return _NO_ADDRESS.match(message) is not None
+
+
 def foreign_host(url: str, *, field: str, settings: Settings) -> str:
     """Return the host of a valid web URL, "" for another URL. Raises INVALID on `field` for the service itself."""
     if _scheme(url) not in _WEB_PORTS:
@@ -83,8 +90,10 @@ def _scheme(url: str) -> str:
 def _check(url: str, field: str, extra: frozenset[str] = frozenset()) -> None:
     scheme = _scheme(url)
     if scheme not in extra and (scheme not in _WEB_PORTS or url[len(scheme) :][:3] != "://"):
+        allowed = ", ".join(["http://", "https://", *(f"{name}:" for name in sorted(extra))])
+        if not scheme and complete_url(url) == url:
+            raise invalid(field, f"{field} must begin with {allowed}, such as https://example.com/.")
         if extra:
-            allowed = ", ".join(["http://", "https://", *(f"{name}:" for name in sorted(extra))])
             raise invalid(field, f"{field} must begin with {allowed}.")
         raise invalid(field, f"{field} must begin with http:// or https://.")
     if _BLANK.search(url):
