@@ -10,6 +10,7 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import DESTINATION
 from waypost.backup import archive
+from waypost.clicks.geo import lookup
 from waypost.settings import Settings
 from waypost.statistics import checklists
 from waypost.storage.factory import open_store
@@ -74,3 +75,19 @@ def test_settings_tick_their_steps(ana: Person, settings: Settings) -> None:
     changed = Settings(data_dir=settings.data_dir, **values)  # type: ignore[arg-type]
     steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
     assert [step.title for step in steps if not step.is_done] == ["Make a backup"]
+
+
+@pytest.mark.parametrize(("proxies", "open_commands"), [("127.0.0.1", []), ("", ["waypost geo update"])])
+def test_country_header_of_trusted_proxy_ticks_step_of_database(
+    ana: Person,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    proxies: str,
+    open_commands: list[str],
+) -> None:
+    monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # a database of the machine would tick the step
+    changed = settings.model_copy(update={"country_header": "CF-IPCountry", "trusted_proxies": proxies})
+    steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
+    commands = [step.command for step in steps if not step.is_done]
+    assert [command for command in commands if command == "waypost geo update"] == open_commands

@@ -50,7 +50,9 @@ def downloaded_file(settings: Settings) -> Path:
 
 
 def is_configured(settings: Settings) -> bool:
-    """Return whether there is a country database; it may be damaged."""
+    """Return whether countries have a source: a trusted proxy, or a country database, which may be damaged."""
+    if settings.country_header and settings.trusted_proxies:
+        return True
     return bool(settings.geo_file) or downloaded_file(settings).exists() or (TOR_FOLDER / "geoip").exists()
 
 
