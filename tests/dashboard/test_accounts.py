@@ -119,6 +119,17 @@ def test_reset_link_works_once_within_an_hour(ana: Person, browser: Browser, dat
 
 
 @ON_SQLITE
+@pytest.mark.parametrize(("page", "renewal"), [("reset", "forgot"), ("register", "register"), ("confirm", "account")])
+def test_expired_link_of_email_offers_new_one(registration_browser: Browser, page: str, renewal: str) -> None:
+    opened = registration_browser.get(f"/{page}?pass=used")
+    sent = registration_browser.submit(f"/{page}", at="/signin", **{"pass": "used"})
+    for response in (opened, sent):
+        assert response.status_code == 400
+        assert "<h1>This link has expired</h1>" in response.text
+        assert f'href="/dashboard/{renewal}">Send a new one' in response.text
+
+
+@ON_SQLITE
 def test_forgot_page_without_smtp_shows_the_reset_command(browser: Browser) -> None:
     assert "waypost account reset" in browser.get("/forgot").text
 

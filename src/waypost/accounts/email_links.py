@@ -3,12 +3,19 @@
 from sqlalchemy import Connection
 
 from waypost.accounts import stored_logins
-from waypost.errors import Problem, account_deleted, account_suspended, invalid
+from waypost.errors import Kind, Problem, account_deleted, account_suspended
 from waypost.signing import Signer, installation_signer, read_unverified
 
 RESET_SECONDS = 3600
 WELCOME_SECONDS = 7 * 86_400
 _RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
+
+
+class ExpiredLink(Problem):
+    """Raised for a link that is too old, was already used, or is not one of this installation."""
+
+    def __init__(self) -> None:
+        super().__init__(Kind.INVALID, "This link has expired or was already used.", field="pass")
 
 
 def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
@@ -57,7 +64,7 @@ def email_of(signer: Signer, token: str) -> str:
     """Return the confirmed e-mail address of a registration link. Raises INVALID if the link is not valid any more."""
     values = signer.unsign(_REGISTER, token)
     if values is None:
-        raise _expired()
+        raise ExpiredLink
     return values[0]
 
 
@@ -65,7 +72,7 @@ def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int
     """Raise INVALID on `pass` if a link is not valid any more, or its account is suspended."""
     login = stored_logins.of(tx, account)
     if login is None or signer.unsign(purpose, token, bound=login.state) is None:
-        raise _expired()
+        raise ExpiredLink
     if login.suspended:
         raise account_suspended("pass")
 
@@ -75,7 +82,3 @@ def _state_of(tx: Connection, account: int) -> str:
     if login is None:
         raise account_deleted()
     return login.state
-
-
-def _expired() -> Problem:
-    return invalid("pass", "This link has expired or was already used. Please request a new one.")

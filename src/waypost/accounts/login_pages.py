@@ -1,5 +1,8 @@
 """Pages without a session: sign-in, sign-out, registration and password reset."""
 
+from collections.abc import Callable
+from functools import wraps
+
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
@@ -28,6 +31,23 @@ pages = Router()
 _CODE_SECONDS = 300
 _SECOND_FACTOR = "second"
 _TIMED_OUT = "Sign-in timed out. Please sign in again."
+_Handler = Callable[[PageContext], Response]
+
+
+def _offers_new_link(path: str) -> Callable[[_Handler], _Handler]:
+    """Return a decorator of pages that links of e-mails open: for an expired link, they offer a new one at `path`."""
+
+    def decorate(handler: _Handler) -> _Handler:
+        @wraps(handler)
+        def handle(context: PageContext) -> Response:
+            try:
+                return handler(context)
+            except email_links.ExpiredLink:
+                return context.render("login/expired.html", status=400, path=path)
+
+        return handle
+
+    return decorate
 
 
 @pages.get("/dashboard/signin", public=True)
@@ -94,6 +114,7 @@ def sign_out(context: PageContext) -> Response:
 
 
 @pages.get("/dashboard/register", public=True)
+@_offers_new_link("/dashboard/register")
 def show_registration(context: PageContext) -> Response:
     """Show the registration form; with SMTP, its second step needs a link from an e-mail."""
     if context.session is not None:
@@ -105,6 +126,7 @@ def show_registration(context: PageContext) -> Response:
 
 
 @pages.post("/dashboard/register", public=True)
+@_offers_new_link("/dashboard/register")
 def register(context: PageContext) -> Response:
     """Create an account, or send an e-mail with a link to do so."""
     _require_registration(context)
@@ -138,6 +160,7 @@ def send_reset_link(context: PageContext) -> Response:
 
 
 @pages.get("/dashboard/reset", public=True)
+@_offers_new_link("/dashboard/forgot")
 def show_reset(context: PageContext) -> Response:
     """Show the form for a new password."""
     token = context.query("pass", max_length=2000)
@@ -146,6 +169,7 @@ def show_reset(context: PageContext) -> Response:
 
 
 @pages.post("/dashboard/reset", public=True)
+@_offers_new_link("/dashboard/forgot")
 def reset(context: PageContext) -> Response:
     """Set the new password and end all sessions of the account."""
     form = context.form()
@@ -171,6 +195,7 @@ def reset(context: PageContext) -> Response:
 
 
 @pages.get("/dashboard/confirm", public=True)
+@_offers_new_link("/dashboard/account")
 def show_confirmation(context: PageContext) -> Response:
     """Show the form that confirms a new e-mail address. Link previews send GET, so that changes nothing."""
     token = context.query("pass", max_length=2000)
@@ -180,6 +205,7 @@ def show_confirmation(context: PageContext) -> Response:
 
 
 @pages.post("/dashboard/confirm", public=True)
+@_offers_new_link("/dashboard/account")
 def confirm_email(context: PageContext) -> Response:
     """Use the new e-mail address."""
     login_changes.confirm(context, context.form().text("pass"))
