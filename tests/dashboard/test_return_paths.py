@@ -38,6 +38,32 @@ def test_delete_and_cancel_of_an_editor_keep_the_position(ana: Person, dashboard
     assert text.count(f'href="{place}"') >= 2  # back and cancel
 
 
+def test_new_link_from_campaign_returns_to_it_or_to_the_next_one(ana: Person, dashboard: Browser) -> None:
+    campaign = f"/dashboard/campaigns/{ana.add('campaign', name='Spring')}"
+    adding = dashboard.get(f"{campaign.removeprefix('/dashboard')}/add").text
+    form = f"/links/new?campaign=1&amp;next={campaign}"
+    assert f'href="/dashboard{form}"' in adding
+    page = dashboard.get(form.replace("&amp;", "&")).text
+    assert page.count(f'href="{campaign}"') >= 2  # back and cancel
+    fields = {"url": "https://example.com/a", "campaign": "1", "next": campaign}
+    assert dashboard.submit("/links/new", **fields).headers["location"] == campaign
+    again = dashboard.submit("/links/new", **fields, again="1").headers["location"]
+    following = dashboard.client.get(again).text
+    assert 'value="1" selected' in following
+    assert f'name="next" value="{campaign}"' in following
+    assert ana.get("/urls")["data"]["result"] == 2
+
+
+def test_new_link_from_elsewhere_returns_to_the_list(dashboard: Browser) -> None:
+    fields = {"url": "https://example.com/a"}
+    for at in ("/links/new?url=https://example.com/a", "/links/new"):
+        assert dashboard.submit("/links/new", at, **fields).headers["location"] == "/dashboard/links"
+    listed = "/dashboard/links?page=1"
+    assert dashboard.submit("/links/new", **fields, next=listed).headers["location"] == listed
+    away = dashboard.submit("/links/new", **fields, next="//evil.example/x")
+    assert away.headers["location"] == "/dashboard/links"
+
+
 def test_error_page_without_session_offers_to_sign_in(browser: Browser) -> None:
     text = browser.get("/nothing-is-here").text
     assert "Sign in" in text

@@ -158,6 +158,12 @@ class PageContext(RequestContext):
         """Return `path` with the position in the list that the user came from (decision 87)."""
         return list_position.return_path(self.next, path) if self.next else path
 
+    def back_path(self, path: str) -> str:
+        """Return the page from which the form for a new item was opened, or else the list of these items at `path`."""
+        opened = self.next.partition("?")[0]
+        is_other_page = opened and opened != path and not opened.startswith(f"{path}/")
+        return self.next if is_other_page else self.return_path(path)
+
     def read(self, work: Callable[[Connection], T], *, autocommit: bool = False) -> T:
         """Run `work` on the snapshot of the page, or in a transaction as `RequestContext` does."""
         return super().read(work, autocommit=autocommit) if self.snapshot is None else work(self.snapshot)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -62,7 +63,7 @@ _DEVICES = {
 @pages.get("/dashboard/links/new")
 def show_new_form(context: PageContext) -> Response:
     """Show the form, filled in from the query: bookmarklets and the share menu of phones open it."""
-    values = {name: context.query(name, max_length=8192) for name in ("url", "title", "campaign")}
+    values = {name: context.query(name, max_length=8192) for name in ("url", "title", "campaign", "domain")}
     return _new_page(context, Form(values))
 
 
@@ -77,7 +78,14 @@ def create_link(context: PageContext) -> Response:
         return _new_page(context, form, status=400)
     if isinstance(link, ops.Link):
         return _new_page(context, form, existing=link)
-    return context.redirect(_LIST, message="Your link is ready.", copy_text=context.short_url(link))
+    path = _next_form(context, form) if form.text("again") else context.back_path(_LIST)
+    return context.redirect(path, message="Your link is ready.", copy_text=context.short_url(link))
+
+
+def _next_form(context: PageContext, form: Form) -> str:
+    """Return the path of the form for another link, in the same campaign and domain."""
+    kept = {"campaign": form.text("campaign"), "domain": form.text("domain"), "next": context.back_path(_LIST)}
+    return f"{_LIST}/new?{urlencode(kept)}"
 
 
 @pages.get("/dashboard/links/{id:int}")
