@@ -31,6 +31,8 @@ def test_password_unlocks_page_and_download(ana: Person, service: AsgiClient) ->
     service.cookies.clear()
     assert "a.bin" in open_page(service, Cookie=token).text
     assert open_page(service, "mine?download=1", Cookie=token).content == CONTENT
+    button = visit(service, "mine?download=1", "POST", headers={**ACCEPT_HTML, "Cookie": token})
+    assert (button.status_code, button.headers["location"]) == (303, "/mine?download=1")
     service.cookies.clear()
     assert open_page(service).status_code == 401  # other visitors still need the password
     ana.update("file", file, password="another word")

@@ -16,7 +16,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
-from tests.support.visits import ACCEPT_JSON, CURL, GOOGLEBOT, SLACK, click_totals, visit
+from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CURL, GOOGLEBOT, SLACK, click_totals, visit
 
 pytestmark = ON_SQLITE
 
@@ -27,13 +27,36 @@ def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: AsgiClie
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     for text in ("my &lt;b&gt;report.pdf", "10 kB", "5 downloads left", "31 Dec 2999, 23:59 UTC"):
         assert text in page.text
-    assert 'href="/mine?download=1"' in page.text
+    assert 'href="/mine' not in page.text
     assert "<script" not in page.text
     assert click_totals(ana, f"/file/{file}") == {}
     for response in (download(service), open_page(service, "mine?download=1")):
         assert (response.status_code, response.content) == (200, CONTENT)
     assert "3 downloads left" in open_page(service).text
     assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 2}
+
+
+def test_button_of_limited_file_is_no_link(ana: Person, service: AsgiClient) -> None:
+    file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
+    for path in ("mine", "mine+"):
+        page = open_page(service, path).text
+        for link in re.findall(r'(?:href|src)="([^"]+)"', page):  # a scanner follows them
+            open_page(service, unescape(link).removeprefix("/"))
+        (form,) = re.findall(r'<form method="post" action="/([^"]+)">', page)
+    for agent in ("SafeLinks", "ProofpointURLDefense/1.0"):  # scanners that do not ask for HTML
+        assert b"a.bin" in download(service, agent=agent).content
+    assert downloads_left(ana, file) == 1
+    sent = visit(service, form, "POST", headers=ACCEPT_HTML)
+    assert (sent.status_code, sent.headers["location"]) == (303, "/mine?download=1")
+    assert downloads_left(ana, file) == 1
+    assert open_page(service, sent.headers["location"].removeprefix("/")).content == CONTENT
+    assert (downloads_left(ana, file), open_page(service).status_code) == (0, 410)
+    assert click_totals(ana, f"/file/{file}")["clicks"] == 1
+
+
+def test_button_of_unlimited_file_is_link(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.bin", CONTENT, custom="mine")
+    assert 'href="/mine?download=1"' in open_page(service).text
 
 
 def _remove_objects(folder: Path) -> None:

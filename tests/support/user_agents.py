@@ -220,6 +220,8 @@ bot|Bingbot|Unknown|Other|Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; com
 bot|Bingbot|Unknown|Other|Mozilla/5.0 (Windows NT 6.1; WOW64) AppleWebKit/534+ (KHTML, like Gecko) BingPreview/1.0b
 bot|DuckDuckBot|Unknown|Other|DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)
 bot|YandexBot|Unknown|Other|Mozilla/5.0 (compatible; YandexBot/3.0; +http://yandex.com/bots)
+bot|Unknown|Unknown|Other|SafeLinks
+bot|Unknown|Unknown|Other|ProofpointURLDefense/1.0
 bot|Unknown|Unknown|Other|Mozilla/5.0 (compatible; YandexImages/3.0; +http://yandex.com/bots)
 bot|Baiduspider|Unknown|Other|Mozilla/5.0 (compatible; Baiduspider/2.0; +http://www.baidu.com/search/spider.html)
 bot|Applebot|Unknown|Other|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)

@@ -37,7 +37,7 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
     if not is_unlocked:
         return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
     if request.method == "POST" and wants_page(request):
-        response = redirect(alias_path(file.alias), status=303)
+        response = redirect(_download_path(file) if _wants_bytes(request) else alias_path(file.alias), status=303)
         if file.password is not None:
             set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file, services.settings)
         return response
@@ -69,7 +69,7 @@ async def _visit_unlocked(
     if query.get("preview") == "1" and _has_preview(file):
         response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
-    is_page = wants_page(request) and query.get("download") != "1"
+    is_page = wants_page(request) and not _wants_bytes(request)
     if is_page or not (visit.is_click or visit.is_head):
         return await _visit_page(request, services, visit, file)
     response = await file_server.serve(request, services, visit, file, signer)
@@ -122,6 +122,7 @@ def file_page(
         "url": url,
         "picture": f"{url}?preview=1" if is_public_picture else "",
         "preview": f"{alias_path(file.alias)}?preview=1" if _has_preview(file) else "",
+        "download": _download_path(file),
         "report": report_url(settings.base, file.host, scheme, file.alias),
     }
     page = pages.page("file.html", request=request, **context)
@@ -146,6 +147,15 @@ def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: b
 def _has_preview(file: FileView) -> bool:
     """Return whether the page shows the image. With a download limit it does not: the image would be a download."""
     return file.mime in media_types.IMAGES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
+
+
+def _download_path(file: FileView) -> str:
+    return f"{alias_path(file.alias)}?download=1"
+
+
+def _wants_bytes(request: Request) -> bool:
+    """Return whether a browser asks for the bytes, too (decision 22)."""
+    return request.query_params.get("download") == "1"
 
 
 FILES = AliasKind(FileView, visit_file, preview_file, has_password)
