@@ -72,4 +72,4 @@ def test_doctor_warns_of_files_of_another_user(run: RunCommand, data: Path) -> N
     (data / "files").mkdir()
     completed = run("doctor")
     assert completed.code == 0
-    assert ("W006 data/files belongs to another user than data" in completed.out) == IS_ROOT
+    assert ("W008 data/files belongs to another user than data" in completed.out) == IS_ROOT

@@ -134,6 +134,6 @@ def test_missing_package_is_an_error_with_the_repair(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(metadata, "version", version)
     settings = Settings(traces_url="http://localhost:4318/v1/traces", data_dir=tmp_path)
-    (finding,) = [finding for finding in system_checks.run(settings) if finding.id == "W041"]
+    (finding,) = [finding for finding in system_checks.run(settings) if finding.id == "W042"]
     assert (finding.level, "Install the extra otel" in finding.hint) == ("error", True)
     assert "opentelemetry-sdk" in finding.text

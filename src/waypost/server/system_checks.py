@@ -230,7 +230,7 @@ def _owners(settings: Settings) -> Iterator[Finding]:
                 strangers.append(str(path))
     if strangers:
         text = f"{strangers[0]} belongs to another user than {folder}, so the service may be unable to write it."
-        yield Finding("W006", "warning", text, f"Run chown -R --reference={folder} {folder} as root.")
+        yield Finding("W008", "warning", text, f"Run chown -R --reference={folder} {folder} as root.")
 
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:
@@ -349,7 +349,7 @@ def _traces(settings: Settings) -> Iterator[Finding]:
     except metadata.PackageNotFoundError as error:
         text = f"WAYPOST_TRACES_URL is set, but the Python package {error.name} is not installed."
         yield Finding(
-            "W041", "error", text, "Install the extra otel (see docs/monitoring.md), or remove WAYPOST_TRACES_URL."
+            "W042", "error", text, "Install the extra otel (see docs/monitoring.md), or remove WAYPOST_TRACES_URL."
         )
 
 
