@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from waypost.errors import invalid
+from waypost.uris import component
 
 _SCHEME = re.compile(r"tel:(//)?", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:(?:extension|ext)[.:=]?|x)\s*([0-9]{1,11})\Z", re.IGNORECASE)
@@ -43,7 +44,7 @@ class PhoneNumber:
     @property
     def uri(self) -> str:
         """The `tel:` URI. `#` would begin its fragment, and `;` a parameter."""
-        return f"tel:{quote(self.text, safe='+*,')}"
+        return f"tel:{component(self.text, safe='+*,')}"
 
     @property
     def is_plain(self) -> bool:

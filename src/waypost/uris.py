@@ -52,6 +52,17 @@ def encoded(text: str | bytes) -> str:
     return quote(text, safe=_SAFE)
 
 
+def component(text: str, *, safe: str = "") -> str:
+    """Return a text as a part of a URI: percent-encoded, with the characters that have a meaning there."""
+    return quote(text, safe=safe)
+
+
+def with_query(uri: str, **values: str) -> str:
+    """Return a URI without a query with those values that are not empty."""
+    query = "&".join(f"{name}={component(value, safe=',')}" for name, value in values.items() if value)
+    return f"{uri}?{query}" if query else uri
+
+
 def exceeds(url: str, max_bytes: int) -> bool:
     """Return whether a URL is longer than `max_bytes` as a URI."""
     return len(url) * _BYTES_OF_CHARACTER > max_bytes and len(to_uri(url)) > max_bytes

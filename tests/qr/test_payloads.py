@@ -11,7 +11,7 @@ from waypost.qrcode import payloads
 from waypost.qrcode.payload_fields import wifi_escaped, wifi_parts
 from waypost.settings import Settings
 
-SETTINGS = Settings(base_url="https://go.example.com", link_schemes="itms-apps")
+SETTINGS = Settings(base_url="https://go.example.com", link_schemes="itms-apps,tel,sms,mailto,whatsapp")
 
 CARD = {
     "fname": "Ana",
@@ -233,7 +233,40 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "currency": "gold"}, "data.currency"),
     ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "amount": -1}, "more than 0"),
     ("crypto", {"address": "1Boat?amount=1"}, "data.address"),
+    ("link", "https://https://example.com", "only one https://"),
+    ("app", {"google": "https://e.com:/x"}, "valid host name"),
+    ("vcard", {"fname": "A", "site": "https://https://e.com"}, "only one https://"),
+    ("event", {"title": "x", "start": "2030-01-02", "url": "https://e.com:/x"}, "valid host name"),
+    ("link", "tel:+49(0)611304021", "Write it as tel:+49611304021."),
+    ("link", "tel:+49(0611)304021", "Write +49611304021."),
+    ("link", "tel:call-me", "data must be a phone number"),
+    ("app", {"url": "TEL:+490611304021"}, "Write +49611304021."),
+    ("link", "sms:+4901701234567?body=x", "Write +491701234567."),
+    ("link", "sms:+491701234567,+49(0)1701234567", "Write it as +491701234567."),
+    ("link", "mailto:ana", "data must be a valid e-mail address"),
+    ("link", "mailto:ana@example.com,no?subject=x", "data must be a valid e-mail address"),
+    ("link", "https://wa.me/01701234567", "data must begin with + and the country code"),
+    ("link", "https://wa.me/4901701234567?text=x", "Write +491701234567."),
+    ("link", "https://wa.me/+49(0)1701234567", "Write it as 491701234567."),
+    ("link", "https://api.whatsapp.com/send?phone=01701234567", "country code"),
+    ("app", {"url": "https://wa.me/12"}, "3 to 15 digits"),
 )
+
+CALLS = (
+    *("tel:+49-611-304021", "tel:+496113040;ext=12", "tel:7042;phone-context=example.com", "tel:*100%23", "tel:112"),
+    *("sms:+491701234567?body=a%20b", "sms:?body=x", "sms:+491701234567,+15551234567", "sms:/open?addresses=1"),
+    *("mailto:ana@example.com?subject=x", "mailto:?body=x", "mailto:a%2Bb@example.com,c@example.com"),
+    *("https://wa.me/491701234567?text=x", "https://wa.me/+491701234567", "https://wa.me/?text=x"),
+    *("https://wa.me/message/ABC", "https://wa.me/qr/12", "https://api.whatsapp.com/send?phone=+491701234567"),
+    *("https://example.com/01701234567", "whatsapp://send?text=hi", "whatsapp://["),
+)
+
+
+@pytest.mark.parametrize("uri", CALLS)
+def test_code_with_usable_number_or_mailbox_holds_it_as_it_is(uri: str) -> None:
+    assert [payloads.read_new(kind, uri, SETTINGS).uri for kind in payloads.TYPES if kind in ("link", "app")] == [
+        uri
+    ] * 2
 
 
 @pytest.mark.parametrize(("type", "data", "message"), WRONG)

@@ -9,7 +9,7 @@ from tests.conftest import Person
 from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import new_code, refused, zxing
 from tests.support.visits import visit
-from waypost.db.schema import bios, qrs
+from waypost.db.schema import bios, domains, qrs
 
 NETWORK = {"ssid": " net", "pass": " sp ace ", "encryption": "WPA"}
 
@@ -37,6 +37,12 @@ STORED: tuple[tuple[str, Any, str], ...] = (
     ("phone", "+49 (030) 1234567", "tel:+490301234567"),
     ("whatsapp", "0170 1234567", "https://wa.me/01701234567"),
     ("vcard", {"fname": "Ana", "cell": "+49 0170 1"}, "TEL;TYPE=CELL:+4901701"),
+    ("vcard", {"fname": "Ana", "site": "https://https://example.com"}, "URL:https://https://example.com"),
+    ("event", {"title": "T", "start": "2030-05-01", "url": "https://e.com:/x"}, "URL:https://e.com:/x"),
+    ("link", "https://https://example.com", "https://https://example.com"),
+    ("link", {"link": "https://e.com:/x"}, "https://e.com:/x"),
+    ("link", "https://wa.me/01701234567", "https://wa.me/01701234567"),
+    ("app", {"apple": "http://http://e.com/x"}, "http://http://e.com/x"),
 )
 
 
@@ -50,6 +56,23 @@ def test_stored_content_that_is_now_rejected_still_works(ana: Person, kind: str,
     assert content in (zxing(ana.client.get(f"/qr/{alias}?v=2&size=1000").content) or "")
     assert visit(ana.client, tracked).status_code in (200, 302)
     assert refused(ana, type=kind, data=data)[0] == "data"
+
+
+@pytest.mark.parametrize("url", ["https://https://example.com/x", "https://e.com:/x"])
+def test_stored_address_that_is_now_rejected_still_redirects(ana: Person, url: str) -> None:
+    """Blocks of bio pages and redirects of domains are as old as codes."""
+    ana.post("/bio/add", {"name": "b", "alias": "ana-page"})
+    blocks = [
+        {"id": 1, "type": "link", "title": "L", "url": url},
+        {"id": 2, "type": "vcard", "fname": "A", "site": url},
+    ]
+    ana.post("/domain/add", {"domain": "https://brand.example"})
+    ana.write(lambda tx: tx.execute(update(bios).values(blocks=blocks)))
+    ana.write(lambda tx: tx.execute(update(domains).values(redirectroot=url, redirect404=url)))
+    for path in ("/ana-page/1", "http://brand.example/", "http://brand.example/missing"):
+        response = ana.client.get(path)
+        assert (response.status_code, response.headers["location"]) == (302, url), path
+    assert f"URL:{url}\r\n" in ana.client.get("/ana-page/2").text
 
 
 CARD = {"type": "vcard", "fname": "Ana", "phone": "+49 (0) 611 304 021", "homephone": "+49 170 1234567 ext. 5"}

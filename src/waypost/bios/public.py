@@ -84,7 +84,7 @@ def _follow(request: Request, services: Services, visit: VisitRequest, bio: BioV
         system = classifier.agent(visit.agent_text).os
         return payload_download(view.contact_card(bio, block), opens_inline=system == "iOS")
     try:
-        url = validation.destination(blocks.url_of(block), field="blocks", schemes=blocks.schemes(services.settings))
+        url = validation.stored(blocks.url_of(block), field="blocks", schemes=blocks.schemes(services.settings))
     except Problem:  # a rule has changed since, such as a URL scheme that is no longer allowed
         return services.pages.refuse(request, "disabled")
     _log_block_click(services, visit, bio, block)

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from email_validator import EmailNotValidError, validate_email
 
 from waypost.errors import invalid
-from waypost.qrcode.payload_fields import crlf, line, must_be_text, with_query
+from waypost.qrcode.payload_fields import crlf, line, must_be_text
+from waypost.uris import component, with_query
 
 _SCHEME = re.compile(r"mailto:", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;]")
@@ -44,7 +45,7 @@ def mailto(typed: str, subject: str, body: str) -> tuple[Mapping[str, str], Sequ
 def mailto_uri(fields: Mapping[str, str]) -> str:
     """Return the `mailto:` URI."""
     others = {"cc": fields["cc"], "bcc": fields["bcc"], "subject": fields["subject"], "body": crlf(fields["body"])}
-    return with_query(f"mailto:{quote(fields['to'], safe='@,')}", **others)
+    return with_query(f"mailto:{component(fields['to'], safe='@,')}", **others)
 
 
 def _uri_fields(text: str) -> dict[str, str]:

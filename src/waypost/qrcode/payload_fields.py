@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from waypost import phone_numbers
 from waypost.errors import Problem, invalid
 from waypost.phone_numbers import PhoneNumber
-from waypost.settings import Settings
-from waypost.uris import to_uri
-from waypost.urls import validation
+from waypost.uris import with_query
 
 _LONGEST = 8192
 _LONGEST_NAME = 40
@@ -172,48 +170,30 @@ def crlf(text: str) -> str:
     return _LINE_END.sub("\r\n", text)
 
 
-def url(value: str, settings: Settings) -> str:
-    """The URI of a web address, or of one with an app scheme that the administrator allows (decision 44)."""
-    return to_uri(validation.destination(line(value), field="data", schemes=settings.schemes))
-
-
-def web(value: str) -> str:
-    """The URI of a web address for a card or an event; `example.com` alone is meant so too."""
-    address = line(value)
-    is_host = "://" not in address and not any(map(str.isspace, address))
-    return to_uri(validation.web_url(f"https://{address}" if is_host else address, field="data"))
-
-
-def phone(value: str, *, name: str = "phone") -> PhoneNumber:
+def phone(value: str, *, field: str = "data.phone") -> PhoneNumber:
     """A phone number to dial."""
     try:
-        return phone_numbers.read(line(value, name=f"data.{name}"), field=f"data.{name}")
+        return phone_numbers.read(line(value, name=field), field=field)
     except Problem as problem:
         raise invalid("data", problem.message) from problem
 
 
-def message_number(value: str) -> PhoneNumber:
+def message_number(value: str, *, field: str = "data.phone") -> PhoneNumber:
     """A number that messages can be sent to."""
-    number = phone(value)
+    number = phone(value, field=field)
     if not number.is_plain:
-        raise invalid("data", "data.phone must have 3 to 15 digits and no extension: messages are sent to it.")
+        raise invalid("data", f"{field} must have 3 to 15 digits and no extension: messages are sent to it.")
     return number
 
 
-def chat_number(value: str) -> tuple[str, str]:
+def chat_number(value: str, *, field: str = "data.phone") -> tuple[str, str]:
     """(digits, fault) of a number of WhatsApp, which begins with the country code."""
-    number = message_number(value)
+    number = message_number(value, field=field)
     digits = number.dialed.removeprefix("+").removeprefix("00")
     is_international = number.dialed != digits or (value.strip() == digits and not digits.startswith("0"))
     if number.fault or (is_international and len(digits) >= _SHORTEST_CHAT_NUMBER):
         return digits, number.fault
-    return digits, "data.phone must begin with + and the country code, such as +49 170 1234567."
-
-
-def with_query(uri: str, **values: str) -> str:
-    """The URI with those values that are not empty."""
-    query = "&".join(f"{name}={quote(value, safe=',')}" for name, value in values.items() if value)
-    return f"{uri}?{query}" if query else uri
+    return digits, f"{field} must begin with + and the country code, such as +49 170 1234567."
 
 
 def sms_parts(data: str) -> tuple[str, str]:

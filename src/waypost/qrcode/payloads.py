@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from waypost.errors import invalid
-from waypost.qrcode import mail_fields, payload_fields, vcard
+from waypost.qrcode import addresses, mail_fields, payload_fields, vcard
 from waypost.settings import Settings
+from waypost.uris import with_query
 from waypost.urls.blocklist import find_urls
 
 Type = Literal["text", "vcard", "link", "email", "phone", "sms", "wifi", "event", "geo", "whatsapp", "app", "crypto"]
@@ -81,8 +82,8 @@ def _text_object(data: payload_fields.Fields, settings: Settings) -> Content:
 
 
 def _link(data: str, settings: Settings) -> Content:
-    uri = payload_fields.url(data, settings)
-    return Content("link", uri, uri=uri)
+    uri, fault = addresses.url(data, settings)
+    return Content("link", uri, uri=uri, fault=fault)
 
 
 def _link_object(data: payload_fields.Fields, settings: Settings) -> Content:
@@ -124,7 +125,7 @@ def _sms_object(data: payload_fields.Fields, _settings: Settings) -> Content:
 def _message(number: str, message: str) -> Content:
     recipient = payload_fields.message_number(number)
     number = recipient.dialed
-    uri = payload_fields.with_query(f"sms:{number}", body=message)
+    uri = with_query(f"sms:{number}", body=message)
     # iOS wants the text behind an ampersand: what follows a question mark becomes part of the number.
     apple = uri.replace("?", "&", 1)
     text = f"SMSTO:{number}:{message}"
@@ -173,8 +174,8 @@ def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     data.alias("homephone", "phone2")
     values = {name: data.text(name, lines=name in vcard.MULTILINE_FIELDS) for name in vcard.CARD_FIELDS}
     card = vcard.vcard(values)
-    faults = (vcard.checked(name, values[name])[1] for name in vcard.CHECKED_FIELDS if values[name])
-    fault = next(filter(None, faults), "")
+    faults = [vcard.checked(name, values[name])[1] for name in vcard.CHECKED_FIELDS if values[name]]
+    fault = next(filter(None, [*faults, _web_fault(values["site"])]), "")
     return Content("vcard", card, file=card, name=vcard.name_in(card), fault=fault)
 
 
@@ -187,7 +188,11 @@ def _event_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     title = data.needed("title")
     text = {name: data.text(name, lines=name == "description") for name in ("location", "description", "url")}
     calendar = vcard.calendar(title, data.needed("start"), data.text("end"), text)
-    return Content("event", calendar, file=calendar, name=title)
+    return Content("event", calendar, file=calendar, name=title, fault=_web_fault(text["url"]))
+
+
+def _web_fault(address: str) -> str:
+    return addresses.web(address)[1] if address else ""
 
 
 def _geo(data: str, _settings: Settings) -> Content:
@@ -203,8 +208,8 @@ def _geo_object(data: payload_fields.Fields, _settings: Settings) -> Content:
 def _place(latitude: str, longitude: str, name: str) -> Content:
     north, east = payload_fields.degrees(latitude, 90, "latitude"), payload_fields.degrees(longitude, 180, "longitude")
     at = f"{north},{east}"
-    apple = payload_fields.with_query("https://maps.apple.com/", ll=at, q=name or at)
-    google = payload_fields.with_query(f"geo:{at}", q=f"{at}({name})" if name else at)
+    apple = with_query("https://maps.apple.com/", ll=at, q=name or at)
+    google = with_query(f"geo:{at}", q=f"{at}({name})" if name else at)
     web = f"https://www.openstreetmap.org/?mlat={north}&mlon={east}#map=16/{north}/{east}"
     return Content("geo", f"geo:{at}", uri=web, apple=apple, google=google, name=name or at, messages=(name,))
 
@@ -220,24 +225,25 @@ def _whatsapp_object(data: payload_fields.Fields, _settings: Settings) -> Conten
 
 def _chat(number: str, message: str) -> Content:
     digits, fault = payload_fields.chat_number(number)
-    uri = payload_fields.with_query(f"https://wa.me/{digits}", text=message)
+    uri = with_query(f"https://wa.me/{digits}", text=message)
     return Content("whatsapp", uri, uri=uri, name=f"+{digits}", messages=(message,), fault=fault)
 
 
 def _app(data: str, settings: Settings) -> Content:
-    uri = payload_fields.url(data, settings)
-    return Content("app", uri, uri=uri)
+    uri, fault = addresses.url(data, settings)
+    return Content("app", uri, uri=uri, fault=fault)
 
 
 def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
     """Return the URL per device: its app store, otherwise `url`, otherwise any URL."""
-    apple, google, url = (
-        payload_fields.url(text, settings) if (text := data.text(name)) else "" for name in ("apple", "google", "url")
-    )
+    typed = [data.text(name) for name in ("apple", "google", "url")]
+    read = [addresses.url(text, settings) if text else ("", "") for text in typed]
+    apple, google, url = (uri for uri, _ in read)
     if not (apple or google or url):
         raise invalid("data", "data must have apple, google or url: the page of the app in a store.")
     uri = url or apple or google
-    return Content("app", uri, uri=uri, apple=apple or uri, google=google or uri)
+    fault = next(filter(None, (fault for _, fault in read)), "")
+    return Content("app", uri, uri=uri, apple=apple or uri, google=google or uri, fault=fault)
 
 
 def _crypto(data: str, _settings: Settings) -> Content:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
 from waypost.errors import invalid
+from waypost.qrcode.addresses import web
 from waypost.qrcode.mail_fields import email
-from waypost.qrcode.payload_fields import crlf, phone, web
+from waypost.qrcode.payload_fields import crlf, phone
 
 NUMBERS = ("phone", "homephone", "cell", "fax")
 CARD_FIELDS = (
@@ -51,7 +52,7 @@ def vcard(fields: Mapping[str, str]) -> str:
         *(f"{head}:{escaped(checked(name, values[name])[0])}" for name, head in _CHECKED.items() if values[name]),
     ]
     if values["site"]:
-        lines.append(f"URL:{web(values['site'])}")
+        lines.append(f"URL:{web(values['site'])[0]}")
     address = [values[name] for name in ("street", "city", "state", "zip", "country")]
     if any(address):
         lines.append(f"ADR;TYPE=WORK:;;{';'.join(escaped(part) for part in address)}")
@@ -63,7 +64,7 @@ def vcard(fields: Mapping[str, str]) -> str:
 def checked(name: str, value: str) -> tuple[str, str]:
     """Return a number, the e-mail address or the birthday as a card has it, and why no phone can use it (or "")."""
     if name in NUMBERS:
-        number = phone(value, name=name)
+        number = phone(value, field=f"data.{name}")
         return number.text, number.fault
     return (email(value) if name == "email" else _birthday(value)), ""
 
@@ -124,7 +125,7 @@ def calendar(title: str, start: str, end: str, fields: Mapping[str, str]) -> str
         if fields[name]:
             lines.append(f"{head}:{escaped(fields[name])}")
     if fields["url"]:
-        lines.append(f"URL:{web(fields['url'])}")
+        lines.append(f"URL:{web(fields['url'])[0]}")
     return _joined([*lines, "END:VEVENT", "END:VCALENDAR"])
 
 

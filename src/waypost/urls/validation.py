@@ -23,9 +23,7 @@ _IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
 
 def web_url(value: str, *, field: str) -> str:
     """Return the trimmed URL if it is http or https with a valid host. Raises INVALID on `field`."""
-    url = value.strip()
-    _check(url, field)
-    return url
+    return _usable(stored(value, field=field), field)
 
 
 def destination(value: str, *, field: str, schemes: frozenset[str]) -> str:
@@ -33,9 +31,26 @@ def destination(value: str, *, field: str, schemes: frozenset[str]) -> str:
 
     Raises INVALID on `field`.
     """
+    return _usable(stored(value, field=field, schemes=schemes), field)
+
+
+def stored(value: str, *, field: str, schemes: frozenset[str] = frozenset()) -> str:
+    """Return the trimmed URL if it is valid but for a `fault`, which only URLs that are stored already may have.
+
+    Raises INVALID on `field`.
+    """
     url = value.strip()
     _check(url, field, extra=schemes)
     return url
+
+
+def fault(url: str, *, field: str) -> str:
+    """Return why a URL that `stored` accepts leads to another place than was meant, and the repair; or ""."""
+    if _TWO_SCHEMES.match(url):
+        return f"{field} must begin with only one https://, such as https://example.com/page."
+    if _scheme(url) in _WEB_PORTS and not _AUTHORITY.match(urlsplit(url).netloc):
+        return _no_host(field)
+    return ""
 
 
 def refuse_long(url: str, *, field: str) -> None:
@@ -82,6 +97,16 @@ def host_of(url: str) -> str | None:
     return ascii_host(urlsplit(url).hostname or "")
 
 
+def _usable(url: str, field: str) -> str:
+    if message := fault(url, field=field):
+        raise invalid(field, message)
+    return url
+
+
+def _no_host(field: str) -> str:
+    return f"{field} must have a valid host name, such as https://example.com/page."
+
+
 def _scheme(url: str) -> str:
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
@@ -101,10 +126,8 @@ def _check(url: str, field: str, extra: frozenset[str] = frozenset()) -> None:
             field,
             f"{field} must not contain spaces, control characters or backslashes; percent-encode them, such as %20.",
         )
-    if _TWO_SCHEMES.match(url):
-        raise invalid(field, f"{field} must begin with only one https://, such as https://example.com/page.")
     if _parts(url, has_host=scheme not in extra) is None:
-        raise invalid(field, f"{field} must have a valid host name, such as https://example.com/page.")
+        raise invalid(field, _no_host(field))
     refuse_long(url, field=field)
 
 
@@ -115,8 +138,7 @@ def _parts(url: str, *, has_host: bool) -> SplitResult | None:
         if not has_host:
             return SplitResult(_scheme(url), "", "", "", "")
         parts = urlsplit(url)
-        has_authority = parts.port != 0 and _AUTHORITY.match(parts.netloc) is not None
-        return parts if has_authority and ascii_host(parts.hostname or "") is not None else None
+        return parts if parts.port != 0 and ascii_host(parts.hostname or "") is not None else None
     except ValueError:  # an invalid port or IPv6 address, or half a surrogate pair
         return None
 
