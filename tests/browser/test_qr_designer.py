@@ -1,5 +1,6 @@
 """QR code designer in a real browser; codes are decoded from screenshots."""
 
+import re
 from io import BytesIO
 
 from PIL import Image
@@ -14,6 +15,39 @@ from waypost.qrcode import verify
 from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
+
+
+def test_too_pale_color_is_repaired_with_one_button(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/qr/new")
+        page.wait_for_load_state()
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
+        code, error = page.locator("#preview img"), page.locator("#preview .field-error")
+        expect(code).to_be_visible()
+        foreground = page.get_by_label("Foreground", exact=True)
+        foreground.fill("#ffd54f")
+        expect(error).to_have_text("Too pale to scan. Use a darker color for the code.")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(error).to_be_visible()
+            assert error.evaluate(_IS_RUNNING_TEXT), width
+        examine(page, "code that is too pale")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("button", name="Use #").click()
+        expect(code).to_be_visible()
+        expect(foreground).to_have_value(re.compile("#[0-9a-f]{6}"))
+        assert foreground.input_value() != "#ffd54f"
+        page.get_by_label("Caption").fill("\U0001f980")
+        expect(error).to_contain_text("Caption has")
+        assert error.evaluate(_IS_RUNNING_TEXT), "a link with a text behind it"
+
+
+_IS_RUNNING_TEXT = """element => {
+  const words = document.createRange();
+  words.selectNodeContents(element);
+  const lines = new Set([...words.getClientRects()].map(({ top }) => Math.round(top / 8)));
+  return element.textContent.length / lines.size > 8;
+}"""
 
 
 def _decode(screenshot: bytes) -> str | None:

@@ -61,3 +61,13 @@ removeButton.addEventListener("click", () => {
 });
 
 if (!dataField.disabled) showLogo(dataField.value);
+
+// The message about the contrast comes with each preview: its button takes over the color that it proposes.
+document.querySelector(".designer").addEventListener("click", (event) => {
+  const ink = event.target.closest?.("[data-ink]")?.dataset.ink;
+  if (!ink) return;
+  const field = document.querySelector("#foreground");
+  field.value = ink;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.focus();
+});

@@ -1,4 +1,4 @@
-"""Accent colors of a brand: one color, adjusted until text in it and on it is readable in light and in dark mode."""
+"""Colors of a brand: buttons have its color, with readable text; links and shapes a readable shade of it, by mode."""
 
 import colorsys
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ _TEXT_CONTRAST, _SHAPE_CONTRAST = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 a
 _STEPS = 100
 _TINT_SHARE = {"light": 0.1, "dark": 0.16}
 _HOVER_SHARE = 0.2
+_TEXTS = ("#ffffff", "#0b1511", "#000000")
+"""Texts on a button, the preferred first. Black or white is readable on every color."""
 Rgb = tuple[float, float, float]
 
 
@@ -29,20 +31,28 @@ DARK = Surfaces("#101412", "#181d1b", "#202623", "#9ba69f", "#0b1511")
 
 @dataclass(frozen=True)
 class Accent:
-    """The accent colors of one mode, as `#rrggbb`. `light` is the second series of charts."""
+    """The colors of one mode, as `#rrggbb`.
+
+    `accent` is that of links and shapes, `fill` that of buttons: the brand's own. `light` is that of the second series
+    of charts.
+    """
 
     accent: str
     hover: str
     on_accent: str
     tint: str
     light: str
+    fill: str
+    fill_hover: str
+    on_fill: str
 
 
 @lru_cache(maxsize=256)
 def accents(color: str) -> tuple[Accent, Accent]:
-    """Return the accent colors for light and for dark mode.
+    """Return the colors for light and for dark mode.
 
-    A color that is too light on a light page gets darker, and the other way round; its hue stays.
+    Buttons have the color itself. As an accent, a color that is too light on a light page gets darker, and the other
+    way round; its hue stays.
     """
     return _accent(color, LIGHT, "light"), _accent(color, DARK, "dark")
 
@@ -55,8 +65,12 @@ def contrast(first: str, second: str) -> float:
 
 def _accent(color: str, surfaces: Surfaces, mode: str) -> Accent:
     end = "#000000" if mode == "light" else "#ffffff"
-    accent = next(shade for shade in _shades(color, end) if _is_readable(shade, surfaces, mode))
+    accent = next(shade for shade in shades(color, end) if _is_readable(shade, surfaces, mode))
+    on_fill = next(text for text in _TEXTS if contrast(text, color) >= _TEXT_CONTRAST)
     return Accent(
+        fill=color,
+        fill_hover=_mix(color, "#000000" if on_fill == _TEXTS[0] else "#ffffff", _HOVER_SHARE),
+        on_fill=on_fill,
         accent=accent,
         hover=_mix(accent, end, _HOVER_SHARE),
         on_accent=surfaces.on_accent,
@@ -84,7 +98,7 @@ def _second(accent: str, surfaces: Surfaces) -> str:
     return next(color for color in mixed if contrast(color, surfaces.card) >= _SHAPE_CONTRAST)
 
 
-def _shades(color: str, end: str) -> Iterator[str]:
+def shades(color: str, end: str) -> Iterator[str]:
     """Yield the color, then ever darker or lighter ones of its hue, up to black or white."""
     hue, lightness, saturation = colorsys.rgb_to_hls(*_rgb(color))
     target = 0.0 if end == "#000000" else 1.0

@@ -7,15 +7,18 @@ from typing import TypeVar
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
+from waypost.branding.colors import shades
 from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
+from waypost.errors import Problem
 from waypost.qr import form_errors, ops, service
 from waypost.qr.content_fields import DATE_LENGTH, PARTS, content_fields
 from waypost.qr.schemas import CodeChange, NewCode
+from waypost.qrcode import styles
 from waypost.qrcode.render import Drawing, design
 from waypost.qrcode.styles import PLAIN, Gradient
 from waypost.urls import alias_namespace
@@ -254,6 +257,18 @@ def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, 
     return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo)
 
 
+def _darker_ink(form: Form) -> str:
+    """Return the nearest foreground that scanners can read, "" if that of the form is readable or none would be."""
+    if "foreground" not in form.errors:
+        return ""
+    try:
+        ink, background = (styles.color(form.text(field), field=field) for field in ("foreground", "background"))
+    except Problem:
+        return ""
+    inks = (ink for ink in shades(ink, "#000000") if styles.contrast(ink, background) >= styles.LEAST_CONTRAST)
+    return next((ink for ink in inks if styles.luminance(ink) < styles.luminance(background)), "")
+
+
 def _designer(
     context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, has_logo: bool
 ) -> Response:
@@ -265,6 +280,7 @@ def _designer(
         "qr/designer.html",
         status=status,
         form=form,
+        darker_ink=_darker_ink(form),
         code=code,
         preview=preview,
         short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
