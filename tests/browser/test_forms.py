@@ -1,5 +1,7 @@
 """Forms in a real browser: summary of errors, quick create, guard of unsaved changes, drafts, shortcuts."""
 
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
@@ -35,6 +37,26 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         expect(field).to_be_in_viewport()
         expect(field).to_be_focused()
         expect(field).to_have_accessible_description("This is not an address. Example: example.com/page")
+
+
+def test_first_link_is_confirmed_in_one_line_with_its_actions(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        expect(page.locator(".checklist").first).to_contain_text("0 of 5 done")
+        page.locator("#quick-url").fill("target.example/x")
+        page.get_by_role("button", name="Shorten").click()
+        result = page.locator("main .quick-result")
+        expect(page.locator(".checklist").first).to_contain_text("1 of 5 done")
+        copy = result.get_by_role("button")
+        copy.click()
+        expect(copy).to_have_text("Copied")
+        expect(copy).to_have_text("Copy")
+        result.locator("summary").click()
+        expect(result.get_by_role("img")).to_be_visible()
+        parts = [result.locator("p a").first, copy, result.get_by_role("link", name="Edit")]
+        boxes = [box for part in parts if (box := part.bounding_box())]
+        middles = [box["y"] + box["height"] / 2 for box in boxes]
+        assert max(middles) - min(middles) <= 4, "they are in one line, above the picture"
+        assert all(right["x"] - left["x"] - left["width"] >= 6 for left, right in pairwise(boxes)), "with gaps"
 
 
 def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:

@@ -1,21 +1,29 @@
 // Buttons that copy a text.
 import { showToast } from "./toast.js";
 
-/** Copies the text of a button and shows that it was copied. */
+const textOf = ({ dataset }) => dataset.copy ?? dataset.share;
+
+/** Copies the text of a button, or the URL of a link that shares it, and shows that it was copied. */
 export async function copyText(button) {
   try {
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await navigator.clipboard.writeText(textOf(button));
   } catch {
     copyBySelection(button); // the clipboard API needs HTTPS
   }
+  const label = button.querySelector("span:not(.visually-hidden)");
+  const text = (button.dataset.label ??= label?.textContent ?? "");
   button.classList.add("done");
-  setTimeout(() => button.classList.remove("done"), 2000);
+  if (label) label.textContent = button.dataset.done;
+  setTimeout(() => {
+    button.classList.remove("done");
+    if (label) label.textContent = text;
+  }, 2000);
   showToast(button.dataset.done);
 }
 
 function copyBySelection(button) {
   const area = document.createElement("textarea");
-  area.value = button.dataset.copy;
+  area.value = textOf(button);
   (button.closest("dialog") ?? document.body).append(area);
   area.select();
   document.execCommand("copy");

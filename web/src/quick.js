@@ -37,11 +37,26 @@ function show(form, response) {
   form.replaceWith(response);
   const result = $(".quick-result", response);
   if (result && "created" in result.dataset && dialog) dialog.dataset.created = "";
+  if (result && "created" in result.dataset) updateChecklists();
   (
     $("[data-copy]", result ?? document.createElement("p")) ??
     $("[aria-invalid]", response) ??
     $("[name=url]", response)
   ).focus();
+}
+
+/** Ticks the step of a checklist that the new link completes. */
+async function updateChecklists() {
+  const lists = $(".checklists");
+  if (!lists) return;
+  try {
+    const response = await fetch(location.href, { signal: AbortSignal.timeout(TIMEOUT) });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const current = $(".checklists", page);
+    if (current) lists.replaceWith(current);
+  } catch {
+    // The lists stay as they are until the next page.
+  }
 }
 
 // The list lacks a link that was created in the dialog.
