@@ -86,7 +86,7 @@ def test_country_header_of_trusted_proxy_ticks_step_of_database(
     proxies: str,
     open_commands: list[str],
 ) -> None:
-    monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # a database of the machine would tick the step
+    monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # a database of the machine would complete the step
     changed = settings.model_copy(update={"country_header": "CF-IPCountry", "trusted_proxies": proxies})
     steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
     commands = [step.command for step in steps if not step.is_done]

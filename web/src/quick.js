@@ -45,7 +45,7 @@ function show(form, response) {
   ).focus();
 }
 
-/** Ticks the step of a checklist that the new link completes. */
+/** Marks the step of a checklist as done that the new link completes. */
 async function updateChecklists() {
   const lists = $(".checklists");
   if (!lists) return;

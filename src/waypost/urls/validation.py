@@ -45,7 +45,7 @@ def stored(value: str, *, field: str, schemes: frozenset[str] = frozenset()) -> 
 
 
 def fault(url: str, *, field: str) -> str:
-    """Return why a URL that `stored` accepts leads to another place than was meant, and the repair; or ""."""
+    """Return why a URL that `stored` accepts opens another page than intended, and the repair; or ""."""
     if _TWO_SCHEMES.match(url):
         return f"{field} must begin with only one https://, such as https://example.com/page."
     if _scheme(url) in _WEB_PORTS and not _AUTHORITY.match(urlsplit(url).netloc):
