@@ -63,7 +63,9 @@ def percentage(value: object, language: str) -> str:
 
 
 def size(text: str, language: str) -> str:
-    """Return a size such as `1.4 MB` with the decimal separator of the language."""
+    """Return a size such as `1.4 MB` with the decimal separator of the language; in French with its units (octets)."""
+    if language == "fr":
+        text = text.replace("byte", "octet").replace("B", "o")
     return text.replace(".", ",") if language in _DECIMAL_COMMA else text
 
 

@@ -25,6 +25,12 @@ _WRAPPED = """(labels) => labels.filter((label) => {
   return line.top > label.getBoundingClientRect().top + line.height / 2
 }).map((label) => `${label.textContent} is below its swatch`)"""
 
+# The visible elements that stay in view while the page scrolls.
+_STICKING = """[...document.body.querySelectorAll("*")].filter((element) =>
+  ["fixed", "sticky"].includes(getComputedStyle(element).position) && element.checkVisibility() &&
+  element.getBoundingClientRect().height > 1
+).map((element) => element.className || element.localName)"""
+
 
 @pytest.mark.parametrize("path", ["/files", "/qr", "/bios", "/campaigns", "/channels", "/splash"])
 def test_page_has_one_main_action(ana: Person, chrome: Browser, address: str, path: str) -> None:
@@ -103,3 +109,36 @@ def test_trash_shows_the_end_of_an_item_and_restores_it(ana: Person, chrome: Bro
         expect(row.get_by_title("Delete forever")).to_be_visible()
         row.get_by_title("Restore").click()
         expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/links/new", "/qr/new", "/bios/1", "/splash/new", "/links"])
+def test_nothing_sticks_to_a_low_window(ana: Person, chrome: Browser, address: str, path: str) -> None:
+    ana.add("bio", name="A page")
+    new_link(ana, "low", url="https://example.com/")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 640, "height": 400})
+        page.goto(f"{address}/dashboard{path}")
+        assert page.evaluate(_STICKING) == []
+        page.set_viewport_size({"width": 640, "height": 800})
+        assert page.evaluate(_STICKING)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/campaigns/new", "slug"), ("/links/new", "custom"), ("/links/new", "url"), ("/splash/new", "link")],
+)
+def test_field_with_error_has_a_border_of_the_color_of_its_message(
+    ana: Person, chrome: Browser, address: str, path: str, name: str
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard{path}")
+        field = page.locator(f"main [name='{name}']")
+        field.fill("no such thing!")
+        form = page.locator("main form:has(button:not([type=button])):last-of-type")
+        form.evaluate("(form) => { form.noValidate = true; form.requestSubmit(); }")
+        invalid = page.locator(f"main [name='{name}'][aria-invalid='true']")
+        invalid.wait_for()
+        page.evaluate("document.activeElement.blur()")
+        message = page.locator(".field-error").first.evaluate("(element) => getComputedStyle(element).color")
+        border = "(element) => getComputedStyle(element).borderBottomColor"
+        assert invalid.evaluate(border) == message

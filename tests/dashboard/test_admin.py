@@ -156,7 +156,7 @@ def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Br
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
     assert (plan.upload_limit, plan.storage_limit) == (1_500_000_000, 2 * 2**40)
     page = " ".join(dashboard.get("/admin/plans").text.split())
-    assert "files up to 1.5 GB, 2.2 TB of storage" in page
+    assert "files up to 1.5 GB, 2 TiB of storage" in page
     wrong = dashboard.submit(
         "/admin/plans", **{**fields, "name": "", "upload_limit": "2 apples", "storage_limit": "-1"}
     )

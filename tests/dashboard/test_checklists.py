@@ -78,7 +78,7 @@ def test_settings_tick_their_steps(ana: Person, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(("proxies", "open_commands"), [("127.0.0.1", []), ("", ["waypost geo update"])])
-def test_country_header_of_trusted_proxy_ticks_step_of_database(
+def test_country_header_of_trusted_proxy_completes_step_of_database(
     ana: Person,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
@@ -86,7 +86,7 @@ def test_country_header_of_trusted_proxy_ticks_step_of_database(
     proxies: str,
     open_commands: list[str],
 ) -> None:
-    monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # a database of the machine would complete the step
+    monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # the machine can have a database
     changed = settings.model_copy(update={"country_header": "CF-IPCountry", "trusted_proxies": proxies})
     steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
     commands = [step.command for step in steps if not step.is_done]

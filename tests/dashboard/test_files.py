@@ -9,6 +9,7 @@ from sqlalchemy import select
 from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.files import PNG, new_file
+from waypost.dashboard import templating
 from waypost.db.schema import accounts, orphan_objects, plans
 
 _NEW = "/files/new"
@@ -235,3 +236,20 @@ def test_file_name_with_markup_is_escaped(ana: Person, dashboard: Browser) -> No
     file = new_file(ana, "a.txt", name=name[:200])
     for path in ("/files", f"/files/{file}", f"/files/{file}/delete", f"/files/{file}/stats"):
         assert "<script>alert" not in dashboard.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("content", "icon"),
+    [
+        (b"PK\x03\x04", "archive-box"),
+        (b"%PDF-1.7", "document-text"),
+        (b"\x89PNG\r\n\x1a\n", "photo"),
+        (b"\x00\x00\x00\x18ftypmp42", "film"),
+        (b"fLaC", "musical-note"),
+        (b"text", "document"),
+    ],
+)
+def test_file_has_icon_of_its_type(ana: Person, dashboard: Browser, content: bytes, icon: str) -> None:
+    new_file(ana, "file", content)
+    row = dashboard.get("/files").text.partition('<td class="title-cell">')[2]
+    assert str(templating.icon(icon)) in row.partition("</a>")[0]

@@ -1,4 +1,4 @@
-"""Inputs for exact texts: the right keyboard of phones, no automatic capitals and no spelling check."""
+"""Inputs for exact texts: the right keyboard of phones, no capitalization and no spelling check."""
 
 import re
 
@@ -40,12 +40,12 @@ def test_input_of_exact_text_has_its_keyboard_and_no_corrections(ana: Person, da
     ana.add("bio", name="A", blocks=_BLOCKS)
     inputs = [element.attributes for element in Page(dashboard.get(path)).all("input")]
     shown = [each for each in inputs if each.get("type") in ("text", "email", "tel", "url")]
-    checked = 0
+    checked_count = 0
     for attributes in shown:
         part = str(attributes["name"]).rpartition(".")[2]
         keyboard = next((name for name, parts in _KEYBOARDS.items() if re.fullmatch(parts, part)), None)
         if keyboard:
-            checked += 1
+            checked_count += 1
             given = [attributes.get(name) for name in ("inputmode", "autocapitalize", "spellcheck", "dir")]
             assert given == [keyboard, "off", "false", "ltr"], attributes
-    assert checked >= _PAGES[path], [each["name"] for each in shown]
+    assert checked_count >= _PAGES[path], [each["name"] for each in shown]

@@ -15,6 +15,7 @@ from tests.support.visits import new_link, visit
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
+    format_limit,
     format_number,
     format_percent,
     format_size,
@@ -118,7 +119,7 @@ def test_stored_reason_is_translated_when_it_is_shown(message: str, german: str)
     [
         ("en", "24 Nov 2026, 13:05", "12%", "1.4 MB"),
         ("de", "24. Nov. 2026, 13:05", "12\u00a0%", "1,4 MB"),
-        ("fr", "24 nov. 2026, 13:05", "12\u202f%", "1,4 MB"),
+        ("fr", "24 nov. 2026, 13:05", "12\u202f%", "1,4 Mo"),
         ("es", "24 nov 2026, 13:05", "12\u00a0%", "1,4 MB"),
         ("pt", "24 de nov. de 2026, 13:05", "12%", "1,4 MB"),
     ],
@@ -160,3 +161,23 @@ def _is_translated(text: str | tuple[str, ...] | list[str]) -> bool:
 
 def _placeholders(text: str) -> set[str]:
     return set(re.findall(r"%\(\w+\)s", text))
+
+
+@pytest.mark.parametrize(
+    ("limit", "english", "french"),
+    [
+        (6, "6 bytes", "6 octets"),
+        (50_000, "50 kB", "50 ko"),
+        (500_000_000, "500 MB", "500 Mo"),
+        (512 << 20, "512 MiB", "512 Mio"),
+        (1000 << 20, "1000 MiB", "1000 Mio"),
+        (2 << 30, "2 GiB", "2 Gio"),
+    ],
+)
+def test_limit_has_the_units_in_which_it_was_given(limit: int, english: str, french: str) -> None:
+    for language, text in (("en", english), ("fr", french)):
+        token = current_language.set(language)
+        try:
+            assert format_limit(limit) == text
+        finally:
+            current_language.reset(token)

@@ -227,7 +227,7 @@ def test_events_are_listed_below_the_chart(ana: Person, dashboard: Browser, spri
     assert texts == [
         (3, "Link created"),
         (6, "Link edited"),
-        (6, "Import from bitly"),
+        (6, "Import from Bitly"),
         (6, "Campaign started: Easter &lt;b&gt;"),
     ]
     page = dashboard.get("/statistics?period=today").text

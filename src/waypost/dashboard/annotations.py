@@ -10,6 +10,7 @@ from waypost.clicks.stats.reports import Span, point_starts
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visit_items import KINDS
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
+from waypost.import_sources import NAMES
 
 _MAX_ROWS = 5000  # of a kind of event, newest first
 _MAX_ANNOTATIONS = 100
@@ -91,4 +92,4 @@ def _imports(tx: Connection, first: int, after: int, which: ColumnElement[bool])
     c = import_plans.c
     query = select(c.created, c.source).where(which, c.state == _APPLIED, c.created >= first, c.created < after)
     for second, source in tx.execute(query.order_by(c.id.desc()).limit(_MAX_ROWS)):
-        yield second, "imported", "", source
+        yield second, "imported", "", NAMES.get(source, source)

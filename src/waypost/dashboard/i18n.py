@@ -95,6 +95,11 @@ def format_size(size: int) -> str:
     return formats.size(media_types.format_size(size), current_language.get())
 
 
+def format_limit(size: int) -> str:
+    """Format a limit in bytes with the units in which it was given."""
+    return formats.size(media_types.format_limit(size), current_language.get())
+
+
 @lru_cache(64)
 def find_zone(name: str) -> ZoneInfo:
     """Return the viewer's time zone. An unknown name is UTC and logged once; the number of logged names is limited."""

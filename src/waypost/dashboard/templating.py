@@ -23,6 +23,7 @@ from waypost.dashboard.i18n import (
     format_clock,
     format_day,
     format_hour,
+    format_limit,
     format_number,
     format_percent,
     format_size,
@@ -111,6 +112,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "percent": format_percent,
         "point_time": point_time,
         "file_size": format_size,
+        "size_limit": format_limit,
         "uri": to_uri,
     }
 

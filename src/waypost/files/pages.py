@@ -221,10 +221,11 @@ def _confirmation(context: PageContext, ids: Sequence[int], vanished: Sequence[i
 
 
 def _helpers(context: PageContext) -> dict[str, Any]:
-    """Return the functions of the templates: a file's short URL, whether it has expired, its media type."""
+    """Return the functions of the templates: a file's short URL, whether it has expired, its media type and icon."""
     now = clock.now()
     return {
         "short_url": lambda file: file_url(file, context),
         "expired": lambda file: file.purged is not None or file.has_ended(now),
         "media_type": lambda file: media_types.describe(file.mime),
+        "file_icon": lambda file: media_types.icon(file.mime),
     }

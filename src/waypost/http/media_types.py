@@ -41,6 +41,7 @@ _SIGNATURES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("audio/mpeg", _at(0, b"ID3", b"\xff\xfb", b"\xff\xf3")),
 )
 FAMILY_DESCRIPTIONS = {"image": "%(format)s picture", "video": "%(format)s video", "audio": "%(format)s audio"}
+_FAMILY_ICONS = {"image": "photo", "video": "film", "audio": "musical-note"}
 DESCRIPTIONS = {
     "application/pdf": "PDF document",
     "application/zip": "ZIP archive",
@@ -65,6 +66,15 @@ def describe(kind: str) -> tuple[str, str]:
     return FAMILY_DESCRIPTIONS.get(family, ""), name.removeprefix("x-").upper()
 
 
+def icon(kind: str) -> str:
+    """Return the name of an icon for files of this type."""
+    if kind == "application/pdf":
+        return "document-text"
+    if kind in DESCRIPTIONS:
+        return "archive-box"
+    return _FAMILY_ICONS.get(kind.partition("/")[0], "document")
+
+
 def parse_size(text: str) -> int:
     """Return the bytes of a size such as `500 MB`, `1.5 GB` or `2 GiB`; a number alone is bytes. Raises ValueError."""
     match = _SIZE.fullmatch(text.strip())
@@ -73,6 +83,14 @@ def parse_size(text: str) -> int:
     amount, prefix, binary = match.groups()
     factor = (1024 if binary else 1000) ** (" kmgt".index(prefix.lower()) if prefix else 0)
     return int(Decimal(amount.replace(",", ".")) * factor)
+
+
+def format_limit(count: int) -> str:
+    """Format a limit in bytes with the units in which it was given: whole MiB or GiB, or else as `format_size`."""
+    for shift, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB")):
+        if count % (1 << shift) == 0 and count % 1_000_000:
+            return f"{count >> shift} {unit}"
+    return format_size(count)
 
 
 def format_size(count: int) -> str:

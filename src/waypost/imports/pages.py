@@ -18,6 +18,7 @@ from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
 from waypost.files.upload_pace import UploadPace
 from waypost.http.multipart import MultipartReader, Part
+from waypost.import_sources import NAMES
 from waypost.imports import plan_removal, plan_report, plans, runner, undo, uploads
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import NewImport, hosts_of_lines
@@ -46,7 +47,6 @@ _KINDS = {
     "qr": "QR code",
     "file": "File",
 }
-_FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack", "waypost": "waypost"}
 _FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -68,7 +68,7 @@ def show_import(context: PageContext) -> Response:
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
     return context.render_list(
-        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels={**LABELS, **_FILES}, kinds=_KINDS
+        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels=NAMES, kinds=_KINDS
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from waypost import setting_urls
 from waypost.errors import invalid
 from waypost.http.safe_client import HostPorts
+from waypost.import_sources import NAMES
 from waypost.imports.planner import Source
 from waypost.imports.record import Record
 from waypost.imports.sources.bitly import BitlySource
@@ -24,16 +25,7 @@ from waypost.settings import Settings
 from waypost.uris import ascii_host
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
-LABELS: Mapping[Service, str] = {
-    "bitly": "Bitly",
-    "chhoto": "Chhoto URL",
-    "dub": "Dub",
-    "kutt": "Kutt",
-    "rebrandly": "Rebrandly",
-    "shlink": "Shlink",
-    "short.io": "Short.io",
-    "yourls": "YOURLS",
-}
+LABELS: Mapping[Service, str] = {service: NAMES[service] for service in get_args(Service)}
 SELF_HOSTED = frozenset({"chhoto", "kutt", "shlink", "yourls"})
 """The services of which everyone runs an own server, whose URL is needed."""
 _WITH_HISTORY = frozenset({"bitly", "shlink", "yourls"})
