@@ -51,6 +51,7 @@ def read(root: Path) -> Publication:
 def files(root: Path, publication: Publication) -> dict[Path, str]:
     """Return the content of each file with marked parts."""
     names = ["README.md", "CONTRIBUTING.md", "pyproject.toml", "client/pyproject.toml", "deploy/Dockerfile"]
+    names += ["charts/waypost/Chart.yaml", "charts/waypost/values.yaml"]
     pages = sorted((root / "docs").glob("*.md"))
     paths = [*(root / name for name in names), *pages, *sorted((root / "deploy").glob("compose.*.yaml"))]
     written = {}
@@ -208,6 +209,10 @@ def _labels(to: Publication) -> str:
     return "LABEL " + " \\\n    ".join(lines) + "\n"
 
 
+def _chart(to: Publication) -> str:
+    return f'version: {to.version}\nappVersion: "{to.version}"\n'
+
+
 _PARTS: Mapping[str, Callable[[Publication], str]] = {
     "start": _start,
     "home": _home,
@@ -221,5 +226,6 @@ _PARTS: Mapping[str, Callable[[Publication], str]] = {
     "issues": _issues,
     "urls": _urls,
     "labels": _labels,
+    "chart": _chart,
 }
 """The marked parts, by name."""
