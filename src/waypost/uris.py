@@ -29,8 +29,8 @@ _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_HOST = 253
 _MAX_CACHED = 4096
 _BYTES_OF_CHARACTER = 12  # at most: four bytes of UTF-8, three characters each
-# Symbols that look like a character which ends a host.
-_LIKE_DELIMITERS = frozenset("\u2044\u2215\u2216\u2223\u2236\u29f5\u29f8\u29f9")
+LIKE_DELIMITERS = frozenset("\u2044\u2215\u2216\u2223\u2236\u29f5\u29f8\u29f9")
+"""Symbols that look like a character which separates the parts of a URL."""
 
 
 def to_uri(url: str) -> str:
@@ -140,4 +140,4 @@ def _label(label: str) -> str:
 
 
 def _is_symbol(character: str) -> bool:
-    return unicodedata.category(character).startswith("S") and character not in _LIKE_DELIMITERS
+    return unicodedata.category(character).startswith("S") and character not in LIKE_DELIMITERS

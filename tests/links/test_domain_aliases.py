@@ -30,7 +30,20 @@ def _location(service: AsgiClient, path: str, origin: str = BRAND) -> str:
 
 
 @pytest.mark.parametrize(
-    "alias", ["x", "a.b", "2030/spring/sale", "gr\u00fc\u00dfe", "\u65e5\u672c/1", "~ana", "x" * 190]
+    "alias",
+    [
+        "x",
+        "a.b",
+        "2030/spring/sale",
+        "gr\u00fc\u00dfe",
+        "\u65e5\u672c/1",
+        "~ana",
+        "x" * 190,
+        "😢👍",
+        "@ana",
+        "A+B",
+        "hello!",
+    ],
 )
 def test_alias_is_found_and_its_short_url_is_encoded(ana: Person, service: AsgiClient, alias: str) -> None:
     _brand(ana)
@@ -42,6 +55,23 @@ def test_alias_is_found_and_its_short_url_is_encoded(ana: Person, service: AsgiC
     for short in (link["shorturl"], f"{BRAND}/{alias}"):
         assert ana.get("/urls", short=short)["details"]["id"] == link["id"]
     assert clicks(ana, link["id"])[0] == 3
+
+
+def test_alias_with_symbols_and_signs_is_found_in_every_form(ana: Person, service: AsgiClient) -> None:
+    _brand(ana)
+    for alias in ("hello", "hello!", "@ana", "\u2764\ufe0f"):
+        new_link(ana, alias, domain=BRAND, url=f"https://example.com/{quote(alias)}")
+    new_link(ana, "rest=a&b", domain=BRAND)
+    for path, alias in (
+        *(("hello", "hello"), ("hello.", "hello"), ("hello?", "hello"), ("hello!", "hello!"), ("hello%21", "hello!")),
+        *(("@ana", "@ana"), ("%40ana", "@ana"), ("@ana)", "@ana")),
+        *(("%E2%9D%A4", "\u2764\ufe0f"), ("%E2%9D%A4%EF%B8%8F", "\u2764\ufe0f"), ("%E2%9D%A4!", "\u2764\ufe0f")),
+    ):
+        assert _location(service, path) == f"https://example.com/{quote(alias)}", path
+    assert _location(service, "rest=a&b") == _location(service, "rest%3Da%26b") == DESTINATION
+    assert visit(service, f"{BRAND}/hello!+", headers=ACCEPT_HTML).status_code == 200  # the preview
+    assert visit(service, f"{BRAND}/@ana/qr").headers["content-type"] == "image/png"
+    assert refused(ana.call("POST", "/url/add", {"url": DESTINATION, "custom": "hello!"}), 400, "custom")
 
 
 def test_every_encoding_of_alias_reaches_same_link(ana: Person, service: AsgiClient) -> None:

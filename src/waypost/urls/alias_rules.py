@@ -5,6 +5,7 @@ import secrets
 import unicodedata
 
 from waypost.errors import invalid
+from waypost.uris import LIKE_DELIMITERS
 
 RESERVED = frozenset(
     """
@@ -24,22 +25,33 @@ MAX_LENGTH = 190
 MAX_OWN_LENGTH = 50
 _OWN = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 _SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
-_DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)*\Z")
+# The characters of a path in a URI (RFC 3986), without *, which means all aliases in the log of changes.
+_DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~!$&'()+,:;=@-]+(?:/[A-Za-z0-9_.~!$&'()+,:;=@-]+)*\Z")
 _RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[^/]+)\Z")
 _PUNCTUATION = "-_.~"
+_SIGNS = _PUNCTUATION + "!$&'()+,:;=@"
+_PREVIEW = "+"
 _OWN_PUNCTUATION = "-_"
 _MAX_APPENDED = 64
 # Symbols that surround addresses in texts, and invisible characters of other categories.
 _APPENDED = frozenset("<>|~^`\u00b4\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffd") | {
     chr(code) for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F)) for code in range(first, last + 1)
 }
+_SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+_TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))  # they make flags of regions
+_JOINER = "\u200d"
+_KEYCAP = "\u20e3"
+# They select the style of the symbol before them. Programs add and remove them.
+_STYLE = re.compile("[\ufe0e\ufe0f]")
 # No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 
 
 def normalize(alias: str, host: str) -> str:
-    """Return the alias in the Unicode form in which the aliases of a host are stored."""
-    return unicodedata.normalize("NFC", alias) if host and not alias.isascii() else alias
+    """Return the alias in the Unicode form in which the aliases of a host are stored: NFC, symbols without a style."""
+    if not host or alias.isascii():
+        return alias
+    return _STYLE.sub(_without_style, unicodedata.normalize("NFC", alias))
 
 
 def fold_case(alias: str) -> str:
@@ -56,7 +68,11 @@ def check(alias: str, *, host: str = "", field: str) -> str:
     alias = normalize(alias, host)
     if not is_valid(alias, host=host):
         if host:
-            raise invalid(field, f"{field} must be 1 to 190 letters, digits, _, -, . or ~, with / between parts.")
+            message = (
+                f"{field} must be 1 to 190 letters, digits, emoji or characters of _-.~!$&'()+,:;=@, with / between"
+                " parts and no + at the end."
+            )
+            raise invalid(field, message)
         raise invalid(field, f"{field} must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     if is_reserved(alias, host=host):
         raise invalid(field, f"{field} is reserved by this service. Choose another one.")
@@ -74,7 +90,7 @@ def is_valid(alias: str, *, host: str = "") -> bool:
     """Return whether a normalized alias has a valid format on a host."""
     if not host:
         return _OWN.match(alias) is not None
-    if not 1 <= len(alias) <= MAX_LENGTH:
+    if not 1 <= len(alias) <= MAX_LENGTH or alias.endswith(_PREVIEW):
         return False
     parts = alias.split("/")
     if "." in parts or ".." in parts:
@@ -104,15 +120,36 @@ def _is_appended(character: str) -> bool:
 
 
 def _is_part(text: str) -> bool:
-    """Return whether the text is of letters and digits with their marks, and punctuation."""
+    """Return whether the text is of letters and digits with their marks, symbols such as emoji, and punctuation."""
     previous = ""
-    for character in text:
-        category = unicodedata.category(character)
-        is_mark = category[0] == "M" and previous[:1] in ("L", "M")
-        if character not in _PUNCTUATION and category[0] != "L" and category != "Nd" and not is_mark:
+    for position, character in enumerate(text):
+        kind = _kind(character)
+        is_mark = (kind == "M" and previous in ("L", "M")) or (character == _KEYCAP and previous == "N")
+        is_joined = kind == "J" and previous == "S" and _kind(text[position + 1 : position + 2]) == "S"
+        if kind not in ("L", "N", "S", "P") and not is_mark and not is_joined:
             return False
-        previous = category
+        previous = "S" if kind == "S" or character == _KEYCAP else kind
     return bool(text)
+
+
+def _kind(character: str) -> str:
+    """Return L, M or N for letters and digits with their marks, S for symbols, P for allowed punctuation, J for the joiner."""
+    if character in _SIGNS:
+        return "P"
+    if character in _SKIN_TONES or character in _TAGS:
+        return "S"
+    category = unicodedata.category(character) if character else ""
+    if category[:1] == "S":
+        is_shown = category != "Sk" and not character.isascii() and character not in _APPENDED
+        return "S" if is_shown and character not in LIKE_DELIMITERS else ""
+    kinds = {"L": "L", "M": "M"}
+    return "N" if category == "Nd" else "J" if character == _JOINER else kinds.get(category[:1], "")
+
+
+def _without_style(match: re.Match[str]) -> str:
+    """Keep the character where it selects a variant of a character of a script."""
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    return match[0] if before and unicodedata.category(before)[0] in "LM" else ""
 
 
 def generate(length: int = 6) -> str:
