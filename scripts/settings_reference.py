@@ -49,6 +49,10 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
             "Recommended: a script on a page of the service's own host can then not reach the session. The"
             " host needs a certificate, and the proxy must pass it.",
         ),
+        "former_hosts": Note(
+            "go.old.example,s.old.example",
+            "Old short URLs keep working while the old names point to the service. Branded domains cannot have them.",
+        ),
         "root_redirect": Note("https://www.example.com/", "Visitors of / no longer see that there is a dashboard."),
         "not_found_redirect": Note(
             "https://www.example.com/",

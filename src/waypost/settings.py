@@ -19,6 +19,7 @@ from pydantic_settings import (
 from sqlalchemy import make_url
 
 from waypost import secret_files, setting_urls
+from waypost.uris import ascii_host
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ROOT_PAGE = "page"
@@ -49,6 +50,11 @@ class Settings(BaseSettings):
         "",
         description="Public URL of the dashboard and the API documentation on a host of their own, such as"
         " https://dash.example.com; the host of the base URL then has none. Default: the base URL.",
+    )
+    former_hosts: str = Field(
+        "",
+        description="Comma-separated host names that the base URL had before: short URLs with them, the API and agents"
+        " work as with its host. The dashboard is not there.",
     )
     root_redirect: str = Field(
         "",
@@ -209,6 +215,14 @@ class Settings(BaseSettings):
                 raise ValueError(f"{part!r} cannot be allowed; name schemes such as mailto, tel, whatsapp")
         return value
 
+    @field_validator("former_hosts")
+    @classmethod
+    def _former_hosts(cls, value: str) -> str:
+        for part in _parts(value):
+            if ascii_host(part) is None or ":" in part:
+                raise ValueError(f"{part!r} is no host name, such as old.example.com, without scheme, port and path")
+        return value
+
     @cached_property
     def base(self) -> str:
         """Public URL of the service, without a trailing slash."""
@@ -228,6 +242,17 @@ class Settings(BaseSettings):
     def dashboard_host(self) -> str:
         """The host name in `dashboard`, lower-case."""
         return urlsplit(self.dashboard).hostname or "localhost"
+
+    @cached_property
+    def former(self) -> frozenset[str]:
+        """The host names of `former_hosts` in ASCII, without those of today."""
+        names = filter(None, map(ascii_host, _parts(self.former_hosts)))
+        return frozenset(names) - {self.own_host, self.dashboard_host}
+
+    @cached_property
+    def own_hosts(self) -> frozenset[str]:
+        """The host names of the service's own pages, without branded domains: now and before."""
+        return self.former | {self.own_host, self.dashboard_host}
 
     @cached_property
     def secure_cookies(self) -> bool:

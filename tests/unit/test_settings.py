@@ -37,6 +37,7 @@ SETTINGS = {
     ),
     "WAYPOST_TRUSTED_PROXIES": ("everybody", "10.0.0.0/33", "127.0.0.1,[/x]"),
     "WAYPOST_DOMAIN_CHECK": ("maybe", ""),
+    "WAYPOST_FORMER_HOSTS": ("https://old.example", "old.example/", "old.example:8000", "a b", "new.example,[::1]"),
     "WAYPOST_LINK_SCHEMES": ("javascript", "mailto,DATA", "9x", "[/x]"),
     "WAYPOST_LOG_LEVEL": ("loud",),
     "WAYPOST_LOG_FORMAT": ("xml",),

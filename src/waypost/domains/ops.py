@@ -73,7 +73,7 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
     host = ascii_host(match[2])
     if host is None or "." not in host or host.rpartition(".")[2].isdigit():
         raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
-    if host in (settings.own_host, settings.dashboard_host):
+    if host in settings.own_hosts:
         raise invalid("domain", "domain must not be this service's own host.")
     return match[1].lower(), host
 

@@ -163,4 +163,4 @@ def _is_allowed_origin(origin: str | None, settings: Settings) -> bool:
         host = urlsplit(origin).hostname
     except ValueError:
         return False
-    return host in (settings.own_host, settings.dashboard_host, *_LOOPBACK)
+    return host in settings.own_hosts or host in _LOOPBACK

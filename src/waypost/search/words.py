@@ -102,9 +102,9 @@ def _word(
     rest = rest if scheme.lower() in ("http", "https") else text
     name, slash, path = rest.partition("/")
     name = _without_port(name).lower()
-    name = bare if (bare := name.removeprefix("www.")) in (settings.own_host, *hosts) else name
+    name = bare if (bare := name.removeprefix("www.")) in (*settings.own_hosts, *hosts) else name
     alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
-    own = name in (settings.own_host, settings.dashboard_host, "" if slash else None)
+    own = name in settings.own_hosts or bool(slash and not name)
     short = None
     if slash and alias and (own or name in hosts):
         short = (alias_namespace.OWN if own else name, alias)

@@ -133,7 +133,7 @@ def _is_part(text: str) -> bool:
 
 
 def _kind(character: str) -> str:
-    """Return L, M or N for letters and digits with their marks, S for symbols, P for allowed punctuation, J for the joiner."""
+    """Return L, M or N for letters and digits with their marks, S for symbols, P for punctuation, J for the joiner."""
     if character in _SIGNS:
         return "P"
     if character in _SKIN_TONES or character in _TAGS:

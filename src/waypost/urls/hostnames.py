@@ -26,18 +26,12 @@ def host_of(header: str) -> str:
 def is_own(header: str, settings: Settings) -> bool:
     """Return whether a `Host` header means the service itself.
 
-    These are the hosts of its base URL and its dashboard, localhost, and IP addresses.
+    These are the hosts of its base URL, now and before, and its dashboard, localhost, and IP addresses.
 
     Branded domains are names (decision 39), so an IP address is never one.
     """
     host = host_of(header)
-    own_hosts = (settings.own_host, settings.dashboard_host)
-    return not host or host in own_hosts or host in _LOOPBACK or is_ip_address(host)
-
-
-def public_hosts(settings: Settings) -> frozenset[str]:
-    """Return the host names of the service's own pages, without branded domains. Other programs use localhost, too."""
-    return frozenset({settings.own_host, settings.dashboard_host})
+    return not host or host in settings.own_hosts or host in _LOOPBACK or is_ip_address(host)
 
 
 def has_dashboard(header: str, settings: Settings) -> bool:
@@ -47,7 +41,7 @@ def has_dashboard(header: str, settings: Settings) -> bool:
     """
     if settings.dashboard_url:
         return host_of(header) == settings.dashboard_host
-    return is_own(header, settings)
+    return is_own(header, settings) and host_of(header) not in settings.former
 
 
 def is_https_only(header: str, settings: Settings) -> bool:
@@ -64,7 +58,8 @@ def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Setti
     The scheme is optional and the port is ignored (decision 20). Raises INVALID on `domain`.
     """
     host = _parse_host(domain.strip())
-    if host and (host == settings.own_host or (settings.own_host in _LOOPBACK and host in _LOOPBACK)):
+    own = {settings.own_host, *settings.former}
+    if host and (host in own or (settings.own_host in _LOOPBACK and host in _LOOPBACK)):
         return OWN
     query = select(domains.c.host).where(domains.c.host == host, domains.c.account == account)
     if host is None or tx.execute(query).first() is None:

@@ -144,7 +144,8 @@ def _parts(url: str, *, has_host: bool) -> SplitResult | None:
 
 
 def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
-    return any(_is_at(host, parts, url) for url in (settings.base, settings.dashboard))
+    own = (settings.base, settings.dashboard, *(f"https://{former}" for former in settings.former))
+    return any(_is_at(host, parts, url) for url in own)
 
 
 def _is_at(host: str, parts: SplitResult, url: str) -> bool:

@@ -91,8 +91,7 @@ async def tls_ask(request: Request, services: Services) -> Response:
     if host != OWN and await services.visits.find_domain(host) is not None:
         return services.pages.refuse(request, "missing")
     name = ascii_host(host_of(request.query_params.get("domain", "")[:_MAX_NAME]))
-    own_hosts = (services.settings.own_host, services.settings.dashboard_host)
-    is_known = name in own_hosts or (name and await services.visits.find_domain(name) is not None)
+    is_known = name in services.settings.own_hosts or (name and await services.visits.find_domain(name) is not None)
     if not is_known:
         return json_error("domain is not a host of this service.", code="missing", status=404)
     return Response("ok", media_type="text/plain", headers=NO_STORE)

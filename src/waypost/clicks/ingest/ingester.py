@@ -55,7 +55,6 @@ from waypost.db.schema import (
 from waypost.errors import Kind, Problem
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
-from waypost.urls import hostnames
 
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
@@ -79,7 +78,7 @@ class Ingester:
         self._database = database
         self._events_days = settings.events_days
         self._test_fault = fault_point
-        self._hosts = hostnames.public_hosts(settings)
+        self._hosts = settings.own_hosts
         self._parser = LineParser(Countries(settings).country, self._hosts)
         self._meter = Meter(settings.metrics_dir)
         self._positions: dict[str, int] | None = None
