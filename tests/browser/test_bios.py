@@ -229,3 +229,26 @@ def test_bio_pages_have_no_accessibility_violations(ana: Person, chrome: Browser
             seen.page.goto(f"{address}/dashboard/bios{path}")
             examine(seen.page, path)
         assert seen.foreign_urls == []
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_preview_shows_the_form_after_a_failed_save(
+    ana: Person, chrome: Browser, address: str, *, is_new: bool
+) -> None:
+    if not is_new:
+        ana.add("bio", name="Stored", blocks=[{"type": "text", "text": "Stored text"}])
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/bios/{'new' if is_new else '1'}")
+        page.get_by_label("Name", exact=True).fill("Typed name")
+        page.get_by_role("button", name="Text", exact=True).click()
+        page.locator("[data-block] textarea").last.fill("Typed text")
+        page.get_by_role("button", name="Link", exact=True).click()
+        page.get_by_role("textbox", name="Destination").last.fill("no url")
+        page.get_by_role("button", name="Create page" if is_new else "Save", exact=True).last.click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        phone = page.frame_locator("iframe[name=phone]")
+        expect(phone.get_by_text("Typed text")).to_be_visible()
+        expect(phone.get_by_role("heading", name="Typed name")).to_be_visible()
+        number = page.locator("[data-block]").count()
+        expect(page.get_by_role("alert")).to_contain_text(f"Block {number}: ")
+        assert page.locator("[data-block] h3").last.evaluate("e => getComputedStyle(e, '::before').content") != "none"

@@ -65,4 +65,6 @@ export function connectPreview(form, list) {
   frame.addEventListener("load", () => {
     if (pendingRequest) update();
   });
+  // A form that was not saved differs from the stored page.
+  if (form.querySelector("[data-summary]")) update();
 }
