@@ -1,0 +1,57 @@
+"""Pages on paper: a report without menus and buttons, in which nothing lies on anything else."""
+
+import pypdfium2
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import Person
+from tests.support.browser_login import signed_in_page
+from tests.support.databases import ON_SQLITE
+from tests.support.visits import new_link
+
+pytestmark = ON_SQLITE
+
+_LEFT_OVER = """() => [...document.querySelectorAll("body *")].filter((element) => {
+  const style = getComputedStyle(element);
+  const isShown = element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0;
+  return isShown && (["fixed", "sticky"].includes(style.position) || element.matches("button, a.button, nav"));
+}).map((element) => element.outerHTML.slice(0, 100))"""
+_FITS = """element => {
+  const outer = element.closest("main").getBoundingClientRect();
+  const inner = element.getBoundingClientRect();
+  return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_printed_statistics_have_no_menu_and_the_whole_chart(
+    ana: Person, chrome: Browser, address: str, sample: None, width: int
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(f"{address}/dashboard/statistics")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 690, "height": 980})  # A4 at 96 pixels an inch, without margins
+        assert page.evaluate(_LEFT_OVER) == []
+        assert page.locator(".chart canvas").evaluate(_FITS)
+        expect(page.locator(".date-range summary")).to_be_visible()  # the period
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        report = pypdfium2.PdfDocument(page.pdf(format="A4", prefer_css_page_size=True))
+        text = "".join(each.get_textpage().get_text_bounded() for each in report)
+        count = len(report)
+        report.close()
+        assert "Browsers" in text
+        assert "Shorten" not in text
+        assert count <= 4
+
+
+@pytest.mark.parametrize("path", ["", "/links", "/links/1", "/qr/new", "/bios/new", "/visits", "/account", "/admin"])
+def test_no_part_of_a_printed_page_stays_in_place(ana: Person, chrome: Browser, address: str, path: str) -> None:
+    new_link(ana, "printed")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard{path}")
+        page.wait_for_load_state()
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 690, "height": 980})
+        assert page.evaluate(_LEFT_OVER) == []
