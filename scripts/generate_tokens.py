@@ -14,7 +14,7 @@ SOURCE = ROOT / "web" / "src" / "tokens.css"
 TARGET = ROOT / "src" / "waypost" / "visits" / "templates" / "styles" / "tokens.css"
 _TOKENS = (
     *("background", "card", "inset", "text", "muted", "border", "field-border"),
-    *("accent", "accent-hover", "on-accent", "bad", "shadow-color"),
+    *("accent", "fill", "fill-hover", "on-fill", "bad", "shadow-color"),
 )
 _COLOR = r"(#[0-9a-f]+|rgb\([^)]*\)|transparent)"
 _TOKEN = re.compile(rf"--([a-z-]+): light-dark\({_COLOR}, {_COLOR}\);")

@@ -68,7 +68,7 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("aside .brand")).to_have_text(_NAME)
         expect(page).to_have_title(f"Brand · {_NAME}")
-        _expect_background(page, "form.editor button", accents(_YELLOW)[0].accent)
+        _expect_background(page, "form.editor .form-actions button, form.editor button:not(.secondary)", _YELLOW)
         preview = page.frame_locator(".preview-frames iframe:not(.loading)")
         expect(preview.locator(".brand")).to_have_text(_NAME)
         _pick(page, preview, scripts=scripts)
@@ -82,7 +82,7 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
                 page.goto(url)
                 expect(page).to_have_title(f"Password required · {name}")
-                _expect_background(page, "button", mode.accent)
+                _expect_background(page, "button", mode.fill)
         expect(page.get_by_alt_text("Acme")).to_be_visible()
 
 

@@ -54,6 +54,8 @@ def test_every_color_becomes_readable_in_both_modes(number: int) -> None:
         assert contrast(mode.hover, surfaces.card) >= 4.5
         assert contrast(mode.on_accent, mode.hover) >= 4.5
         assert contrast(surfaces.muted, mode.tint) >= 4.5
+        assert mode.fill == f"#{number:06x}"
+        assert min(contrast(mode.on_fill, mode.fill), contrast(mode.on_fill, mode.fill_hover)) >= 4.5
         assert contrast(mode.light, surfaces.card) >= 3
 
 

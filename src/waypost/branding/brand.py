@@ -143,12 +143,16 @@ def svg_url(svg: str) -> str:
     return "data:image/svg+xml," + quote(svg)
 
 
+_FILLS = {"fill": "fill", "fill-hover": "fill_hover", "on-fill": "on_fill"}
+"""The variables of buttons, which have the accent color without a brand."""
+
+
 @lru_cache(maxsize=256)
 def dashboard_style(color: str) -> str:
     """Return the style sheet that replaces the accent colors of web/src/tokens.css."""
     light, dark = colors.accents(color)
     names = {"accent": "accent", "accent-hover": "hover", "on-accent": "on_accent", "tint": "tint"}
-    tokens = {**names, "accent-light": "light"}.items()
+    tokens = {**names, **_FILLS, "accent-light": "light"}.items()
     values = (f"--{token}:light-dark({getattr(light, name)},{getattr(dark, name)});" for token, name in tokens)
     return f":root{{{''.join(values)}}}"
 
@@ -156,8 +160,9 @@ def dashboard_style(color: str) -> str:
 @lru_cache(maxsize=256)
 def _public_style(color: str) -> str:
     """Return the style sheet that replaces the accent colors of visits/templates/styles/tokens.css."""
+    tokens = {"accent": "accent", **_FILLS}.items()
     light, dark = (
-        f":root{{--accent:{mode.accent};--accent-hover:{mode.hover};--on-accent:{mode.on_accent}}}"
+        f":root{{{''.join(f'--{token}:{getattr(mode, name)};' for token, name in tokens)}}}"
         for mode in colors.accents(color)
     )
     return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"

@@ -73,7 +73,9 @@ def preview_overlay(context: PageContext) -> Response:
     if len(form["options"]) < 2:  # a poll needs two
         form.values["options"] = ["…", "…"]
     fields = form.attempt(lambda: form.read(NewOverlay, context.time_zone, _SHAPE).sent())
-    return Response(status_code=204) if fields is None else context.services.preview("overlay", fields)
+    if fields is None:
+        return Response(status_code=204)
+    return context.services.preview("overlay", {**fields, "brand": context.brand})
 
 
 @pages.get("/dashboard/overlays/{id:int}")

@@ -53,7 +53,11 @@ def preview_splash(context: PageContext) -> Response:
     form = context.form(_SHAPE)
     form.values["name"] = "preview"
     fields = form.attempt(lambda: form.read(NewSplash, context.time_zone).sent())
-    return Response(status_code=204) if fields is None else context.services.preview("splash", fields)
+    return (
+        Response(status_code=204)
+        if fields is None
+        else context.services.preview("splash", {**fields, "brand": context.brand})
+    )
 
 
 @pages.get("/dashboard/splash/{id:int}")
