@@ -1,6 +1,7 @@
 """Application of plans: links, channels, clicks and dates, each exactly once."""
 
 import threading
+import unicodedata
 
 import pytest
 from sqlalchemy import select, update
@@ -182,3 +183,13 @@ def test_import_above_limit_of_plan_stops_before_batch(ana: Person, settings: Se
     ana.write(lambda tx: tx.execute(update(account_plans).values(item_limit=None)))
     apply.apply(ana.database, ana.account, settings)
     assert len(_stored(ana)) == ROWS
+
+
+def test_tags_are_the_channels_with_equal_names(ana: Person, settings: Settings) -> None:
+    composed, decomposed = "Köln", unicodedata.normalize("NFD", "KÖLN")
+    existing = ana.add("channel", name=composed)
+    run(ana, settings, f"alias,url,tags\na,{SHOP}/a,{decomposed}|Größe\nb,{SHOP}/b,köln|GRÖSSE|größe")
+    channels = {channel["name"]: channel["id"] for channel in ana.get("/channels")["data"]["channels"]}
+    assert (len(channels), channels[composed]) == (2, existing)
+    for link in ana.get("/urls")["data"]["urls"]:
+        assert sorted(ana.details("url", link["id"])["channel"]) == sorted(channels.values())

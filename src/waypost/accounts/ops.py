@@ -9,7 +9,7 @@ import email_validator
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, case, func, insert, or_, select, update
 
 from waypost import clock
-from waypost.db import crud
+from waypost.db import crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import accounts, plans, sessions
@@ -24,7 +24,7 @@ _TAKEN = {
     "accounts_email_key_unique": taken("email", "That e-mail address is taken. Please use another one."),
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
-PLAN_NAME_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
+PLAN_NAME_TAKEN = unique_names.errors(plans, taken("name", "There is a plan with that name already."))
 REGISTERED_PLAN = "free"
 REGISTERED_STORAGE_LIMIT = 2**30
 REGISTERED_ITEM_LIMIT = 10_000
@@ -154,7 +154,7 @@ def end_sessions(tx: Connection, account: int) -> None:
 
 def require_free_email(tx: Connection, account: int, email: str) -> None:
     """Raise TAKEN if another account has this e-mail address."""
-    is_other = (accounts.c.email_key == email.casefold()) & (accounts.c.id != account)
+    is_other = (accounts.c.email_key == folded(email)) & (accounts.c.id != account)
     if tx.execute(select(accounts.c.id).where(is_other)).first() is not None:
         raise _TAKEN["accounts_email_key_unique"]
 
@@ -227,7 +227,7 @@ def add_plan(
 
 def add_unlimited_plan(tx: Connection) -> None:
     """Create the plan of the owner's account, if there is no plan of its name."""
-    if tx.execute(select(plans.c.id).where(plans.c.name == UNLIMITED_PLAN)).first() is None:
+    if unique_names.find(tx, plans, UNLIMITED_PLAN) is None:
         add_plan(tx, name=UNLIMITED_PLAN, status="pro", rate_limit=UNLIMITED, upload_limit=UNLIMITED)
 
 
@@ -248,26 +248,26 @@ def all_plans(tx: Connection) -> Sequence[Plan]:
 
 def plan_id(tx: Connection, name: str) -> int:
     """Return the id of a plan, which is not deleted until the commit. Raises INVALID on `plan`."""
-    query = select(plans.c.id).where(plans.c.name == name).with_for_update(read=True, key_share=True)
-    plan = tx.execute(query).scalar_one_or_none()
+    query = select(plans.c.id).where(plans.c.id == unique_names.find(tx, plans, name))
+    plan = tx.execute(query.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     if plan is None:
         raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")
     return int(plan)
 
 
 def _username_columns(username: str) -> dict[str, str]:
-    return {"username": checked_username(username), "username_key": username.casefold()}
+    return {"username": checked_username(username), "username_key": folded(username)}
 
 
 def _email_columns(email: str) -> dict[str, str]:
     address = checked_email(email)
-    return {"email": address, "email_key": address.casefold()}
+    return {"email": address, "email_key": folded(address)}
 
 
 def is_called(name: str) -> ColumnElement[bool]:
     """Return the condition that an account has this username or e-mail address."""
-    key = name.casefold()
-    return or_(accounts.c.username_key == key, accounts.c.email_key == key)
+    keys = {folded(name), name.casefold()}  # the second one may be that of an address that an older version stored
+    return or_(accounts.c.username_key.in_(keys), accounts.c.email_key.in_(keys))
 
 
 def _select_accounts() -> Select[Any]:

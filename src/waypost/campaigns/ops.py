@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, or_, select, update
 from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
-from waypost.db import change_log, crud, edits
+from waypost.db import change_log, crud, edits, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
@@ -22,7 +22,7 @@ from waypost.urls.alias_rules import check_slug
 
 Rotation = Literal["random", "weighted", "ordered"]
 _MAX_LINKS = 1000  # in the statistics of a campaign
-_TAKEN = {"campaigns_account_name_unique": taken("name", "You already have a campaign with that name.")}
+_TAKEN = unique_names.errors(campaigns, taken("name", "You already have a campaign with that name."))
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,6 @@ def _release(tx: Connection, slug: str | None) -> None:
 
 def _free_name(tx: Connection, account: int, name: str) -> str:
     """Return the name, with a number appended if the account already has a campaign with that name."""
-    query = select(campaigns.c.name).where(campaigns.c.account == account)
+    is_own = campaigns.c.account == account
     names = itertools.chain([name], (f"{name} ({number})" for number in itertools.count(2)))
-    return next(name for name in names if tx.execute(query.where(campaigns.c.name == name)).first() is None)
+    return next(name for name in names if unique_names.find(tx, campaigns, name, is_own) is None)

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from sqlalchemy import Connection, Table, and_, func, literal, select, true
 
 from waypost import clock
-from waypost.db import crud
+from waypost.db import crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
@@ -16,7 +16,7 @@ from waypost.search import items as searchable
 from waypost.search.words import Word
 
 ItemType = Literal["links", "bio", "qr"]
-_TAKEN = {"channels_account_name_unique": taken("name", "You already have a channel with this name.")}
+_TAKEN = unique_names.errors(channels, taken("name", "You already have a channel with this name."))
 # Item types of channels, each with its column and table.
 _COLUMN_AND_TABLE: dict[str, tuple[str, Table]] = {"links": ("link", links), "bio": ("bio", bios), "qr": ("qr", qrs)}
 

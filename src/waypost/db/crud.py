@@ -27,10 +27,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import ReturningInsert
-from sqlalchemy.sql.schema import ScalarElementColumnDefault
+from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColumnDefault
 
 from waypost import clock
-from waypost.db import page_counters, schema
+from waypost.db import page_counters, schema, unique_names
 from waypost.errors import Kind, Problem, invalid, not_found
 
 R = TypeVar("R", bound=Hashable)
@@ -159,7 +159,10 @@ def change(
         return
     with translate_unique_violation(unique_errors):
         owned = {"owned_id": item, "owned_account": account}
-        result = tx.execute(_update(table), {**owned, **with_defaults(table, values)})
+        statement, columns = _update(table), with_defaults(table, values)
+        if "name" in columns and "name_key" in table.c:
+            statement = statement.values(name_key=unique_names.changed_key(table, columns["name"]))
+        result = tx.execute(statement, {**owned, **columns})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
 
@@ -292,8 +295,10 @@ def _constraint(error: IntegrityError) -> str:
 
 
 _CONSTRAINTS_BY_COLUMNS = {
-    ", ".join(f"{table.name}.{column.name}" for column in constraint.columns): str(constraint.name)
+    ", ".join(f"{table.name}.{column.name}" for column in columns): str(name)
     for table in schema.metadata.tables.values()
-    for constraint in table.constraints
-    if hasattr(constraint, "columns")
+    for name, columns in (
+        *((each.name, each.columns) for each in table.constraints if isinstance(each, ColumnCollectionConstraint)),
+        *((index.name, index.columns) for index in table.indexes if index.unique),
+    )
 }

@@ -17,7 +17,7 @@ from waypost.errors import Problem
 from waypost.files import ops as files
 from waypost.files.ops import StoredObject
 from waypost.imports.archives import references
-from waypost.imports.archives.kinds import KINDS
+from waypost.imports.archives.kinds import KINDS, equal_item, is_named_once
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
@@ -30,7 +30,10 @@ _row = import_rows.c
 
 
 def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> None:
-    """Create the item of a row. One that cannot be created any more becomes a conflict."""
+    """Create the item of a row. One that cannot be created any more becomes a conflict.
+
+    One whose name the row before has in another form is that item.
+    """
     if row.fate != "create":
         return
     try:
@@ -40,7 +43,9 @@ def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> No
             values: dict[str, Any] = {**row.fields.get("totals", {}), "created": row.created}
             tx.execute(update(table).where(table.c.id == item, table.c.account == account).values(values))
     except Problem as problem:
-        values = {"fate": "conflict", "reason": problem.message}
+        # An older version could export two items whose names are equal by now.
+        same = equal_item(tx, account, row.kind, row.fields["columns"]) if is_named_once(row.kind) else None
+        values = {"fate": "conflict", "reason": problem.message} if same is None else {"fate": "there", "item": same}
     else:
         values = {"item": item}
     tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(values))

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, select, update
 
 from waypost import clock
-from waypost.db import change_log, crud
+from waypost.db import change_log, crud, unique_names
 from waypost.db.database import upsert
 from waypost.db.schema import (
     campaigns,
@@ -20,6 +20,7 @@ from waypost.db.schema import (
 from waypost.errors import unavailable
 from waypost.links import creation, dead_links
 from waypost.links.columns import search_text, url_hash
+from waypost.text_folding import folded
 from waypost.urls.alias_rules import fold_case
 
 _row = import_rows.c
@@ -238,10 +239,12 @@ def _ids(
     tx: Connection, table: Table, account: int, names: Mapping[str, Mapping[str, Any]], added: Added
 ) -> dict[str, int]:
     """Return the ids of channels or campaigns by name. Missing ones are created with these columns."""
-    query = select(table.c.name, table.c.id).where(table.c.account == account, table.c.name.in_(names))
-    ids = {row.name: row.id for row in tx.execute(query)} if names else {}
-    created_meanwhile = {f"{table.name}_account_name_unique": unavailable()}
-    for name in sorted(names.keys() - ids.keys()):
-        ids[name] = crud.add(tx, table, account, {**names[name], "name": name}, created_meanwhile)
-        added.setdefault(table.name, []).append(ids[name])
+    ids = unique_names.ids(tx, table, names.keys(), table.c.account == account) if names else {}
+    created_meanwhile = unique_names.errors(table, unavailable())
+    created: dict[str, int] = {}
+    for name in sorted(names.keys() - ids.keys(), key=lambda name: (folded(name), name)):
+        if (key := folded(name)) not in created:
+            created[key] = crud.add(tx, table, account, {**names[name], "name": name}, created_meanwhile)
+            added.setdefault(table.name, []).append(created[key])
+        ids[name] = created[key]
     return ids

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
+from waypost.db import unique_names
 from waypost.db.schema import campaigns, channels
 from waypost.errors import invalid
 from waypost.text_folding import folded
@@ -14,14 +15,9 @@ _MAX_READ = 10_000  # names that a search compares, the newest first
 
 
 def find(tx: Connection, account: int, kind: str, name: str) -> int | None:
-    """Return the id of the group with this name; without an equal one, of one that differs in case or Unicode form."""
-    c = GROUPS[kind].c
-    exact: int | None = tx.execute(select(c.id).where(c.account == account, c.name == name)).scalar_one_or_none()
-    if exact is not None:
-        return exact
-    newest = select(c.id, c.name).where(c.account == account).order_by(c.id.desc()).limit(_MAX_READ)
-    same = [group for group, other in tx.execute(newest).all() if folded(other) == folded(name)]
-    return min(same, default=None)
+    """Return the id of the group with this name."""
+    table = GROUPS[kind]
+    return unique_names.find(tx, table, name, table.c.account == account)
 
 
 def find_campaign(tx: Connection, account: int, name: str) -> int:

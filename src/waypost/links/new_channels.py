@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from waypost.db import crud
+from waypost.db import crud, unique_names
 from waypost.db.schema import channels
 from waypost.errors import invalid, taken
 from waypost.links import group_names
@@ -10,13 +10,13 @@ from waypost.links import group_names
 _FIELD = "newchannel"
 _MAX_NAMES = 20
 _MAX_LENGTH = 255
-_TAKEN = {"channels_account_name_unique": taken(_FIELD, "You already have a channel with this name.")}
+_TAKEN = unique_names.errors(channels, taken(_FIELD, "You already have a channel with this name."))
 
 
 def ensure(tx: Connection, account: int, text: str) -> list[int]:
     """Return the ids of the channels with the names in `text`, which commas separate. Raises INVALID on `newchannel`.
 
-    Existing channels are found without regard to case.
+    Existing channels are found without regard to case and Unicode form.
     """
     names = list(dict.fromkeys(filter(None, (" ".join(name.split()) for name in text.split(",")))))
     if len(names) > _MAX_NAMES:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
-from waypost.db import change_log, schema
+from waypost.db import change_log, schema, unique_names
 from waypost.db.crud import UniqueErrors
 from waypost.errors import Problem, taken
 from waypost.urls.alias_case import fold_aliases
@@ -32,7 +32,7 @@ class Kind:
 
 def _named_again(noun: str, table: Table) -> UniqueErrors:
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return {f"{table.name}_account_name_unique": taken("name", message)}
+    return unique_names.errors(table, taken("name", message))
 
 
 _DOMAIN_TAKEN = taken("domain", "This domain was added again after it was deleted, so it cannot be restored.")

@@ -12,6 +12,7 @@ from waypost.db import crud
 from waypost.db.click_totals import TOTALS
 from waypost.db.schema import click_times
 from waypost.errors import not_found
+from waypost.text_folding import folded
 from waypost.trash.kinds import KIND_OF_TABLE, KINDS, Kind, references_to
 
 Values = dict[str, Any]
@@ -106,6 +107,8 @@ def decode(table: Table, values: Mapping[str, Any]) -> Values:
         value = values.get(column.name, default)
         is_encoded = isinstance(column.type, LargeBinary) and isinstance(value, str)
         row[column.name] = base64.b64decode(value) if is_encoded else value
+    if "name_key" in table.c and "name_key" not in values:  # deleted by an older version
+        row["name_key"] = folded(row["name"])
     return row
 
 

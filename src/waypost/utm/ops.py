@@ -5,12 +5,12 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection
 
-from waypost.db import crud
+from waypost.db import crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import utm_templates
 from waypost.errors import taken
 
-_TAKEN = {"utm_templates_account_name_unique": taken("name", "You already have a UTM template with this name.")}
+_TAKEN = unique_names.errors(utm_templates, taken("name", "You already have a UTM template with this name."))
 
 
 @dataclass(frozen=True)

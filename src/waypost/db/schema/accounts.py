@@ -13,7 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, number, parent, timestamp
+from waypost.db.schema.columns import Id, flag, id_column, metadata, name_key, number, parent, timestamp
 
 UNLIMITED = 2**53 - 1
 """A limit that is none: the largest integer that every JSON client represents exactly."""
@@ -22,12 +22,14 @@ plans = Table(
     metadata,
     id_column(),
     Column("name", String(64), nullable=False, unique=True),
+    name_key(),
     Column("status", String(16), nullable=False),
     number("rate_limit", 30),
     number("upload_limit", 512 * 1024 * 1024),
     Column("storage_limit", BigInteger),
     Column("item_limit", BigInteger),
     CheckConstraint("status IN ('free', 'pro')", "status"),
+    Index("plans_name_key_unique", "name_key", unique=True),
 )
 
 accounts = Table(

@@ -12,6 +12,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import ForeignKeyConstraint, PrimaryKeyConstraint, SchemaItem, UniqueConstraint
 from sqlalchemy.sql.compiler import DDLCompiler
 
+from waypost.text_folding import folded
+
 metadata = MetaData(
     naming_convention={
         "pk": "%(table_name)s_pk",
@@ -46,6 +48,15 @@ def timestamp(name: str, *, optional: bool = False) -> Column[int]:
 
 def parent(name: str, table: str, on_delete: str) -> Column[int]:
     return Column(name, Id, ForeignKey(f"{table}.id", ondelete=on_delete), nullable=on_delete == "SET NULL")
+
+
+def name_key() -> Column[str | None]:
+    """The folded form of the column `name` (waypost.db.unique_names)."""
+    return Column("name_key", Text, default=_folded_name)
+
+
+def _folded_name(context: Any) -> str:
+    return folded(context.get_current_parameters()["name"])
 
 
 def inherited_account() -> Column[int]:

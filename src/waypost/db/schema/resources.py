@@ -21,6 +21,7 @@ from waypost.db.schema.columns import (
     id_column,
     inherited_account,
     metadata,
+    name_key,
     number,
     owned,
     parent,
@@ -57,6 +58,7 @@ domains = owned(
 campaigns = owned(
     "campaigns",
     Column("name", Text, nullable=False),
+    name_key(),
     Column("slug", String(50)),
     flag("public"),
     flag("indexable"),
@@ -65,6 +67,7 @@ campaigns = owned(
     flag("sticky"),
     Column("winner", BigInteger),
     UniqueConstraint("account", "name"),
+    Index("campaigns_account_name_key_unique", "account", "name_key", unique=True),
 )
 
 splashes = owned(
@@ -261,10 +264,12 @@ link_pixels = Table(
 channels = owned(
     "channels",
     Column("name", Text, nullable=False),
+    name_key(),
     string("description"),
     string("color", "#000000"),
     flag("starred"),
     UniqueConstraint("account", "name"),
+    Index("channels_account_name_key_unique", "account", "name_key", unique=True),
 )
 
 channel_items = Table(

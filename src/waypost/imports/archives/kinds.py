@@ -13,7 +13,7 @@ from waypost.campaigns import ops as campaigns
 from waypost.campaigns.api import NewCampaign
 from waypost.channels import ops as channels
 from waypost.channels.api import NewChannel
-from waypost.db import schema
+from waypost.db import schema, unique_names
 from waypost.domains import ops as domains
 from waypost.domains.api import NewDomain
 from waypost.files import ops as files
@@ -136,10 +136,17 @@ def shapes() -> Mapping[str, Shape]:
 def equal_item(tx: Connection, account: int, kind: str, columns: Mapping[str, Any]) -> int | None:
     """Return the account's item that is like a new one with these columns."""
     table = KINDS[kind].table
+    if is_named_once(kind):
+        return unique_names.find(tx, table, columns["name"], table.c.account == account)
     values = {name: columns.get(name) for name in KINDS[kind].same}
     is_same = [table.c[name] == (_default(table, name) if value is None else value) for name, value in values.items()]
     query = select(table.c.id).where(table.c.account == account, *is_same).order_by(table.c.id)
     return tx.execute(query.limit(1)).scalar()
+
+
+def is_named_once(kind: str) -> bool:
+    """Return whether an account has only one item of the kind with a name."""
+    return "name_key" in KINDS[kind].table.c
 
 
 def is_used(tx: Connection, account: int, kind: str, item: int) -> bool:
