@@ -84,7 +84,6 @@ def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
             "overlay/a/b",
         ),
         *("\u00e4", "gr\u00fc\u00dfe/2030", "\u0441\u0442\u043e", "\u65e5\u672c", "\u0663\u0664", "\u1e9e"),
-        *("A+B", "@ana", "hello!", "a&b", "it's", "a:b;c,d=e$(f)", "+1", "\u00e4@b"),
         *("🦊", "😢👍", "\u2713", "\u2192", "a🦊/b", "👍🏽", "👩\u200d🚀", "🏳\u200d🌈", "1\u20e3", "🇩🇪", "\u20ac5"),
         "🏴" + "".join(map(chr, (0xE0067, 0xE0062, 0xE0065, 0xE006E, 0xE0067, 0xE007F))),
         *("\u0939\u093f\u0928\u094d\u0926\u0940", "a/qr", "vcard", ".well-known.txt", "pixel"),
@@ -144,9 +143,7 @@ def test_alias_on_domain_is_stored_composed() -> None:
             "a\n",
         ),
         *(
-            "a+",
-            "+",
-            "🦊+",
+            *("a+b", "a+", "+", "🦊+", "@ana", "hello!", "a&b", "a:b", "a,b", "\u00e4@b"),
             "a*b",
             "a%62",
             "a?b",

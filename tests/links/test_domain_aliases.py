@@ -40,9 +40,6 @@ def _location(service: AsgiClient, path: str, origin: str = BRAND) -> str:
         "~ana",
         "x" * 190,
         "😢👍",
-        "@ana",
-        "A+B",
-        "hello!",
     ],
 )
 def test_alias_is_found_and_its_short_url_is_encoded(ana: Person, service: AsgiClient, alias: str) -> None:
@@ -57,21 +54,14 @@ def test_alias_is_found_and_its_short_url_is_encoded(ana: Person, service: AsgiC
     assert clicks(ana, link["id"])[0] == 3
 
 
-def test_alias_with_symbols_and_signs_is_found_in_every_form(ana: Person, service: AsgiClient) -> None:
+def test_alias_with_symbols_is_found_in_every_form(ana: Person, service: AsgiClient) -> None:
     _brand(ana)
-    for alias in ("hello", "hello!", "@ana", "\u2764\ufe0f"):
-        new_link(ana, alias, domain=BRAND, url=f"https://example.com/{quote(alias)}")
-    new_link(ana, "rest=a&b", domain=BRAND)
-    for path, alias in (
-        *(("hello", "hello"), ("hello.", "hello"), ("hello?", "hello"), ("hello!", "hello!"), ("hello%21", "hello!")),
-        *(("@ana", "@ana"), ("%40ana", "@ana"), ("@ana)", "@ana")),
-        *(("%E2%9D%A4", "\u2764\ufe0f"), ("%E2%9D%A4%EF%B8%8F", "\u2764\ufe0f"), ("%E2%9D%A4!", "\u2764\ufe0f")),
-    ):
-        assert _location(service, path) == f"https://example.com/{quote(alias)}", path
-    assert _location(service, "rest=a&b") == _location(service, "rest%3Da%26b") == DESTINATION
-    assert visit(service, f"{BRAND}/hello!+", headers=ACCEPT_HTML).status_code == 200  # the preview
-    assert visit(service, f"{BRAND}/@ana/qr").headers["content-type"] == "image/png"
-    assert refused(ana.call("POST", "/url/add", {"url": DESTINATION, "custom": "hello!"}), 400, "custom")
+    new_link(ana, "\u2764\ufe0f", domain=BRAND)
+    for path in ("%E2%9D%A4", "%E2%9D%A4%EF%B8%8F", "%E2%9D%A4!", "%E2%9D%A4%EF%B8%8F."):
+        assert _location(service, path) == DESTINATION, path
+    assert visit(service, f"{BRAND}/%E2%9D%A4+", headers=ACCEPT_HTML).status_code == 200  # the preview
+    assert visit(service, f"{BRAND}/%E2%9D%A4/qr").headers["content-type"] == "image/png"
+    assert refused(ana.call("POST", "/url/add", {"url": DESTINATION, "custom": "\u2764"}), 400, "custom")
 
 
 def test_every_encoding_of_alias_reaches_same_link(ana: Person, service: AsgiClient) -> None:

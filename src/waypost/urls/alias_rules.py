@@ -25,12 +25,9 @@ MAX_LENGTH = 190
 MAX_OWN_LENGTH = 50
 _OWN = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 _SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
-# The characters of a path in a URI (RFC 3986), without *, which means all aliases in the log of changes.
-_DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~!$&'()+,:;=@-]+(?:/[A-Za-z0-9_.~!$&'()+,:;=@-]+)*\Z")
+_DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)*\Z")
 _RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[^/]+)\Z")
 _PUNCTUATION = "-_.~"
-_SIGNS = _PUNCTUATION + "!$&'()+,:;=@"
-_PREVIEW = "+"
 _OWN_PUNCTUATION = "-_"
 _MAX_APPENDED = 64
 # Symbols that surround addresses in texts, and invisible characters of other categories.
@@ -68,10 +65,7 @@ def check(alias: str, *, host: str = "", field: str) -> str:
     alias = normalize(alias, host)
     if not is_valid(alias, host=host):
         if host:
-            message = (
-                f"{field} must be 1 to 190 letters, digits, emoji or characters of _-.~!$&'()+,:;=@, with / between"
-                " parts and no + at the end."
-            )
+            message = f"{field} must be 1 to 190 letters, digits, emoji, _, -, . or ~, with / between parts."
             raise invalid(field, message)
         raise invalid(field, f"{field} must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     if is_reserved(alias, host=host):
@@ -90,7 +84,7 @@ def is_valid(alias: str, *, host: str = "") -> bool:
     """Return whether a normalized alias has a valid format on a host."""
     if not host:
         return _OWN.match(alias) is not None
-    if not 1 <= len(alias) <= MAX_LENGTH or alias.endswith(_PREVIEW):
+    if not 1 <= len(alias) <= MAX_LENGTH:
         return False
     parts = alias.split("/")
     if "." in parts or ".." in parts:
@@ -134,7 +128,7 @@ def _is_part(text: str) -> bool:
 
 def _kind(character: str) -> str:
     """Return L, M or N for letters and digits with their marks, S for symbols, P for punctuation, J for the joiner."""
-    if character in _SIGNS:
+    if character in _PUNCTUATION:
         return "P"
     if character in _SKIN_TONES or character in _TAGS:
         return "S"
