@@ -29,7 +29,7 @@ _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_HOST = 253
 _MAX_CACHED = 4096
 _BYTES_OF_CHARACTER = 12  # at most: four bytes of UTF-8, three characters each
-LIKE_DELIMITERS = frozenset("\u2044\u2215\u2216\u2223\u2236\u29f5\u29f8\u29f9")
+LIKE_DELIMITERS = frozenset("\u2044\u2215\u2216\u2223\u2236\u2571\u27cb\u29f5\u29f8\u29f9\u2f03")
 """Symbols that look like a character which separates the parts of a URL."""
 
 

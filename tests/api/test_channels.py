@@ -70,14 +70,14 @@ def test_empty_channel_update_is_accepted(ana: Person) -> None:
 
 def test_channel_name_is_unique_in_account(ana: Person, ben: Person) -> None:
     _channel(ana)
-    for name in ("News", " News", "News\u2003", "\u00a0News "):
+    for name in ("News", " News", "News\u2003", "\u00a0News ", "news", "NEWS"):
         response = ana.call("POST", "/channel/add", {"name": name})
         assert refused(response, 400, "name") == "You already have a channel with this name.", name
         assert response.json()["code"] == "taken"
-    for name in ("news", "NEWS", "New s", "Ne\u0301ws", "News."):
+    for name in ("New s", "Ne\u0301ws", "News."):
         _channel(ana, name)
     _channel(ben)
-    assert len(ana.get("/channels")["data"]["channels"]) == 6
+    assert len(ana.get("/channels")["data"]["channels"]) == 4
 
 
 def test_channel_rename_to_existing_name_is_rejected(ana: Person, ben: Person) -> None:

@@ -128,7 +128,7 @@ def test_file_page_shows_details_and_downloads(ana: Person, chrome: Browser, add
         expect(page.get_by_text("SHA-256 of the file")).to_be_visible()
         assert _problems(page) == []
         with page.expect_download() as taken:
-            page.get_by_role("link", name="Download").click()
+            page.get_by_role("button", name="Download").click()
         assert taken.value.suggested_filename == "price list.pdf"
         assert Path(taken.value.path()).stat().st_size == 2_000_009
         page.reload()

@@ -249,7 +249,7 @@ def test_doctor_reports_folder_that_lost_its_files(run_migrated: RunCommand) -> 
             folder.mkdir()
         completed = run_migrated("doctor")
         assert completed.code == 1
-        assert "W030 The file storage data/files does not work: its folder is empty, but files have" in completed.out
+        assert "W030 The file storage data/files does not work: its folder is empty, although it" in completed.out
 
 
 def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_probes_and_ingress_lead_to_the_container() -> None:
     assert {probe: target["path"] for probe, target in paths.items()} == {
         "liveness": "/healthz",
         "startup": "/healthz",
-        "readiness": "/readyz",
+        "readiness": "/healthz",
     }
     ports = {target["port"] for target in paths.values()} | {service["spec"]["ports"][0]["targetPort"]}
     assert ports == {container["ports"][0]["name"]}

@@ -96,6 +96,17 @@ def test_file_without_storage_returns_503_and_counts_nothing(
     assert service.get("/readyz").json() == {"status": "ok"}
 
 
+def test_download_cannot_be_resumed_while_its_object_is_away(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
+    new_file(ana, "photo.png", PNG, custom="mine", maxdownloads=1)
+    assert download(service, Range="bytes=0-9").status_code == 206
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / "files", kept)
+    _remove_objects(tmp_path / "files")
+    assert download(service, Range="bytes=10-").status_code == 503
+    shutil.copytree(kept, tmp_path / "files", dirs_exist_ok=True)
+    assert download(service, Range="bytes=10-").status_code == 206
+
+
 def test_deleted_file_without_object_is_not_found(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
     file = new_file(ana, "photo.png", PNG, custom="mine", maxdownloads=1)
     assert download(service).status_code == 200

@@ -110,6 +110,7 @@ def test_alias_does_not_become_longer_without_case() -> None:
 def test_symbols_on_domain_are_stored_without_style() -> None:
     for typed, stored in (
         ("\u2764\ufe0f", "\u2764"),
+        ("\u2764\ufe0f\ufe0f", "\u2764"),
         ("\u2713\ufe0e/1\ufe0f\u20e3", "\u2713/1\u20e3"),
         ("🏳\ufe0f\u200d🌈", "🏳\u200d🌈"),
         ("\u4fae\ufe00a\ufe0f", "\u4fae\ufe00a\ufe0f"),
@@ -157,7 +158,18 @@ def test_alias_on_domain_is_stored_composed() -> None:
             "\x7f",
             "a\u00a0b",
         ),
-        *("🦊\u200d", "\u200d🦊", "a\u200db", "\u20e3", "\u02c2", "\u2800", "\ufffd", "\u2237\u2236"),
+        *(
+            "🦊\u200d",
+            "\u200d🦊",
+            "a\u200db",
+            "\u20e3",
+            "\u02c2",
+            "\u2800",
+            "\ufffd",
+            "\ufffc",
+            "a\u2571b",
+            "\u2237\u2236",
+        ),
         *(
             "\u0301a",
             "a/\u0301",

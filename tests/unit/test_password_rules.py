@@ -20,6 +20,9 @@ NAMES = ("ana", "juniper@example.com")
         "aaaaaaaa",
         "abcdefgh",
         "motdepasse",
+        "passwordpassword",
+        "x" * 128,
+        "ab" * 20,
     ],
 )
 def test_common_password_is_refused(password: str) -> None:
@@ -49,7 +52,8 @@ def test_password_with_a_name_of_the_account_is_refused(password: str) -> None:
         "correct horse battery",
         "vXk29-qLm3_pZ",
         "ünï 🦊 words",
-        "x" * 128,
+        "correct juniper horse battery",
+        "1!|4@({[<69$5+70%2bdefhjkmnpqruvwy" * 3,
         "a password",
         "ana likes 42",
     ],

@@ -6,6 +6,8 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.visits import ACCEPT_HTML, DESTINATION, clicks, new_link, visit
+from waypost.db import crud, schema
+from waypost.server import system_checks
 from waypost.settings import Settings
 from waypost.urls.hostnames import has_dashboard
 
@@ -47,3 +49,13 @@ def test_former_host_has_no_dashboard(service: AsgiClient, settings: Settings) -
     assert visit(service, f"{FORMER}/").headers["location"] == f"{settings.base}/dashboard"
     assert not has_dashboard("old.example", settings)
     assert has_dashboard("go.localhost:8000", settings)
+
+
+def test_destination_on_former_host_is_a_loop_at_every_port(ana: Person) -> None:
+    assert "loop" in refused(ana.call("POST", "/url/add", {"url": f"{FORMER}:8080/spring"}), 400, "url")
+
+
+def test_check_names_domain_that_is_a_former_host(ana: Person, settings: Settings) -> None:
+    ana.write(lambda tx: crud.add(tx, schema.domains, ana.account, {"host": "old.example", "scheme": "https"}))
+    findings = [each for check in system_checks.of_installation(settings, ana.database) for each in check.findings]
+    assert [each.id for each in findings if "old.example" in each.text] == ["W025"]

@@ -112,7 +112,7 @@ def get(tx: Connection, account: int) -> Account:
 
 def find(tx: Connection, name: str) -> Account:
     """Return the account with this username or e-mail address, else with this id. Raises NOT_FOUND."""
-    row = tx.execute(_select_accounts().where(is_called(name))).mappings().first()
+    row = tx.execute(_select_accounts().where(is_called(name)).order_by(*exact_first(name))).mappings().first()
     return get(tx, int(name)) if row is None and _NUMBER.match(name) else _account(row)
 
 
@@ -268,6 +268,11 @@ def is_called(name: str) -> ColumnElement[bool]:
     """Return the condition that an account has this username or e-mail address."""
     keys = {folded(name), name.casefold()}  # the second one may be that of an address that an older version stored
     return or_(accounts.c.username_key.in_(keys), accounts.c.email_key.in_(keys))
+
+
+def exact_first(name: str) -> tuple[ColumnElement[Any], ...]:
+    """Return the order for `is_called`: first the address that an older version compared as this one."""
+    return case((accounts.c.email_key == name.casefold(), 0), else_=1), accounts.c.id
 
 
 def _select_accounts() -> Select[Any]:

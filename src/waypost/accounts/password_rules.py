@@ -9,9 +9,12 @@ from waypost.text_folding import folded
 _MIN_LENGTH = 8
 _FIRST_GUESSES = 10_000
 """Attackers try this many passwords before all others: NIST 800-63B asks to refuse them."""
-_MAX_ESTIMATED_LENGTH = 72  # of the library, whose time grows with the square of the length
-_MIN_NAME_LENGTH = 4
-"""A shorter name can be a part of a usual word, such as `ana` of `banana`."""
+_MAX_ESTIMATED_LENGTH = 12
+"""The estimate of longer texts with many signs can take seconds; only repetitions among them are easy to guess."""
+_MIN_LETTERS = 4
+"""A name can be a part of a usual word, such as `ana` of `banana`, if so many more letters and digits are there."""
+_REPETITION = re.compile(r"(.+?)\1+", re.DOTALL)
+_SHORT = 4
 _DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
 """A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
 
@@ -41,21 +44,23 @@ def _parts(names: Iterable[str]) -> set[str]:
 
 
 def _is_made_of(text: str, name: str) -> bool:
-    """Return whether a password contains a name; with a short one, it must contain a word too."""
-    if name not in text:
-        return False
-    return len(name) >= _MIN_NAME_LENGTH or sum(map(str.isalpha, text.replace(name, ""))) < _MIN_NAME_LENGTH
+    """Return whether a password contains a name, and little else."""
+    rest = text.replace(name, "")
+    return name in text and (len(rest) < _MIN_LENGTH or sum(map(str.isalpha, rest)) < _MIN_LETTERS)
 
 
 def _is_common(text: str) -> bool:
     """Return whether attackers try a password early: a known one, also with a few digits, or a pattern."""
-    if not text or len(text) > _MAX_ESTIMATED_LENGTH:
-        return not text
+    if not text:
+        return True
     from zxcvbn import zxcvbn  # noqa: PLC0415  # 14 MB of words, which only a new password needs
     from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # the same
 
     word = _DECORATED_WORD.match(text)
+    repetition = _REPETITION.fullmatch(text)
     known = FREQUENCY_LISTS["passwords"]
     if text in known or (word is not None and word[1] in known):
         return True
-    return bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)
+    if repetition is not None and (len(repetition[1]) <= _SHORT or repetition[1] in known):
+        return True
+    return len(text) <= _MAX_ESTIMATED_LENGTH and bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)

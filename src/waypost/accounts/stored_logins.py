@@ -1,6 +1,7 @@
 """Sign-in data of accounts: the hash of the password, and the state to which one-time links are bound."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select
 
@@ -25,7 +26,7 @@ class StoredLogin:
 
 def named(tx: Connection, name: str) -> StoredLogin | None:
     """Return the login of a username or e-mail address."""
-    return _find(tx, ops.is_called(name.strip()))
+    return _find(tx, ops.is_called(name.strip()), *ops.exact_first(name.strip()))
 
 
 def of(tx: Connection, account: int) -> StoredLogin | None:
@@ -33,10 +34,10 @@ def of(tx: Connection, account: int) -> StoredLogin | None:
     return _find(tx, accounts.c.id == account)
 
 
-def _find(tx: Connection, condition: ColumnElement[bool]) -> StoredLogin | None:
+def _find(tx: Connection, condition: ColumnElement[bool], *order: ColumnElement[Any]) -> StoredLogin | None:
     c = accounts.c
     query = select(c.id, c.password, c.suspended, c.email, c.password_changed)
-    row = tx.execute(query.where(condition)).first()
+    row = tx.execute(query.where(condition).order_by(*order)).first()
     if row is None:
         return None
     state = credentials.digest(f"{row.password}\t{row.email}\t{row.password_changed}").hex()

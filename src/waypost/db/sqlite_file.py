@@ -23,9 +23,11 @@ class SqliteFile:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and the number of a file; None if it does not exist."""
+    """Return the device and the number of a file; None if it does not exist, or its disk is away."""
     try:
         status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
+    except PermissionError:
+        raise
+    except OSError:
         return None
     return status.st_dev, status.st_ino

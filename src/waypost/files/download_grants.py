@@ -150,7 +150,11 @@ _IS_FRESH = select(_g.id).where(_OF_VISITOR, _g.expires >= bindparam("fresh", ty
 _SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
 _LIMIT = DriverSelect(select(_f.maxdownloads, _f.taken).where(_FILE))
 _HAS_LIMIT_LEFT = _f.maxdownloads.is_(None) | (_f.taken < _f.maxdownloads)
-_AVAILABLE = select(_f.id).where(_IS_AVAILABLE, _HAS_LIMIT_LEFT, _f.object == bindparam("object"))
+_CAN_RESUME = exists().where(_OF_FILE, _g.visitor == bindparam("of_visitor"), _g.expires >= _NOW)
+_CAN_RETRY = exists().where(_OF_FILE, _BROKEN)
+_AVAILABLE = select(_f.id).where(
+    _IS_AVAILABLE, _HAS_LIMIT_LEFT | _CAN_RESUME | _CAN_RETRY, _f.object == bindparam("object")
+)
 _EXISTS = select(_g.id).where(_GRANT)
 _SENT = _g.served - bindparam("unsent", type_=BigInteger)
 _UNREAD = _g.unread + bindparam("unread", type_=BigInteger)
@@ -234,9 +238,10 @@ def max_bytes(size: int) -> int:
     return 2 * size
 
 
-def is_available(tx: Connection, file: FileView, now: int) -> bool:
-    """Return whether the file still has these bytes, has not expired, and has a download left."""
-    parameters = {"file": file.id, "of_account": file.account, "object": file.object, "now": now}
+def is_available(tx: Connection, file: FileView, visitor: Visitor, now: int) -> bool:
+    """Return whether the file still has these bytes, and a download that the visitor may take, resume or retry."""
+    key = {"file": file.id, "of_account": file.account, "of_visitor": visitor.hashed}
+    parameters = {**key, "object": file.object, "now": now}
     return tx.execute(_AVAILABLE, parameters).first() is not None
 
 

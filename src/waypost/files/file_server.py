@@ -30,6 +30,7 @@ from waypost.visits.services import Services
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60
 _UNSATISFIABLE = 416
+_NOBODY = Visitor(b"", None)
 _SETTLE_SECONDS = (0, 0.1, 0.4)
 Ranges = Sequence[ByteRange] | None
 """The byte ranges of a request; None for the whole file."""
@@ -54,10 +55,11 @@ async def serve(
         return None if has_ended else parts
     if visit.is_head:
         return await _head_response(services, visit, file)
-    blob = await _open(services, file)  # before the grant: an unavailable storage must not cost a download
+    visitor = _visitor(request, visit, file, signer)
+    # Before the grant: an unavailable storage must not cost a download.
+    blob = await _open(services, file, visitor if _is_rest(parts) else _NOBODY)
     if blob is None:
         return None
-    visitor = _visitor(request, visit, file, signer)
     try:
         grant = await _grant(services, visit, file, visitor, parts)
         if grant is None:
@@ -76,7 +78,7 @@ async def serve_preview(request: Request, services: Services, file: FileView) ->
     parts = _negotiate(request, file)
     if isinstance(parts, Response):
         return parts
-    blob = await _open(services, file)
+    blob = await _open(services, file, _NOBODY)
     if blob is None:
         return None
 
@@ -109,13 +111,16 @@ def set_cookie(response: Response, name: str, token: str, file: FileView, settin
     )
 
 
-async def _open(services: Services, file: FileView) -> Blob | None:
-    """Return the opened object; None if no download is left, or the file was deleted. Raises StorageUnavailable."""
+async def _open(services: Services, file: FileView, resuming: Visitor) -> Blob | None:
+    """Return the opened object; None if no download is left, or the file was deleted. Raises StorageUnavailable.
+
+    `resuming`: the visitor that resumes a download.
+    """
     health = services.store.health
     try:
         blob = await services.store.open(file.object)
     except ObjectNotFound as error:
-        if not await services.read(lambda tx: download_grants.is_available(tx, file, clock.now())):
+        if not await services.read(lambda tx: download_grants.is_available(tx, file, resuming, clock.now())):
             return None
         _log.error("object of a file is missing from the storage", file=file.id)
         health.record_read("the object of a file is missing")
@@ -133,7 +138,7 @@ async def _left(services: Services, file: FileView) -> int | None:
 
 
 async def _head_response(services: Services, visit: VisitRequest, file: FileView) -> Response | None:
-    blob = await _open(services, file)
+    blob = await _open(services, file, _NOBODY)
     if blob is None:
         return None
     blob.close()
@@ -143,12 +148,17 @@ async def _head_response(services: Services, visit: VisitRequest, file: FileView
     return Response(headers={**content_headers(file), "Content-Length": str(file.size)})
 
 
+def _is_rest(parts: Ranges) -> bool:
+    """Return whether a request is about the rest of a download."""
+    return parts is not None and all(part.start for part in parts)
+
+
 async def _grant(
     services: Services, visit: VisitRequest, file: FileView, visitor: Visitor, parts: Ranges
 ) -> DownloadGrant | None:
     """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
     served = _first_step(services, file, parts)
-    is_rest = parts is not None and all(part.start for part in parts)
+    is_rest = _is_rest(parts)
     use_again = download_grants.resume if is_rest else download_grants.retry
 
     def take(tx: Connection) -> DownloadGrant | None:

@@ -14,7 +14,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from waypost import reasons, secret_files
@@ -22,6 +22,7 @@ from waypost.clicks.geo import databases
 from waypost.db import faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
+from waypost.db.schema import domains
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
@@ -76,6 +77,7 @@ def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
     yield Check("Clicks: the journal can be written, and no click waits to be counted", list(_clicks(settings, opened)))
     yield Check("Maintenance mode: is off", list(_maintenance(opened)))
     yield Check("File storage: a test object was written, read and deleted", _storage(settings, opened))
+    yield Check("Former host names: no account has one as its domain", list(_former_domains(settings, opened)))
 
 
 def _content(settings: Settings, opened: Database) -> list[Finding]:
@@ -90,6 +92,13 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
     fault = health.database_fault(settings, opened) or health.write_fault(opened)
     hint = "Check the lock of other programs, the rights and the disk of the database."
     return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
+
+
+def _former_domains(settings: Settings, opened: Database) -> Iterator[Finding]:
+    query = select(domains.c.host).where(domains.c.host.in_(settings.former)).order_by(domains.c.host)
+    for host in opened.read(lambda tx: tx.execute(query).scalars().all()):
+        text = f"The domain {host} of an account is in WAYPOST_FORMER_HOSTS, so its links do not work."
+        yield Finding("W025", "error", text, f"Remove {host} from the setting.")
 
 
 def _users_of_removed_file(settings: Settings) -> Iterator[Finding]:

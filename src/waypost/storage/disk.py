@@ -134,7 +134,10 @@ class DiskStore:
         self.health.access_fault = reason
 
     def is_empty(self) -> bool:
-        return not any(path.is_file() for path in self._folder.rglob("*"))
+        try:
+            return not any(path.is_file() for path in self._folder.rglob("*"))
+        except OSError:  # the disk fails, or a folder was just removed
+            return False
 
     def free_bytes(self) -> int | None:
         return free_space.free_bytes(self._folder)

@@ -61,7 +61,7 @@ def lost_objects(store: Store, database: Database) -> str:
     kept = select(files.c.id).where(files.c.purged.is_(None)).limit(1)
     has_files = database.read(lambda tx: tx.execute(kept).first() is not None)
     # Again, because the first upload can have ended between the two reads.
-    return "its folder is empty, but files have content there" if has_files and store.is_empty() else ""
+    return "its folder is empty, although it should hold the content of files" if has_files and store.is_empty() else ""
 
 
 def _fault(step: str, cause: str) -> str:

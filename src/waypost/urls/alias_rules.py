@@ -31,7 +31,7 @@ _PUNCTUATION = "-_.~"
 _OWN_PUNCTUATION = "-_"
 _MAX_APPENDED = 64
 # Symbols that surround addresses in texts, and invisible characters of other categories.
-_APPENDED = frozenset("<>|~^`\u00b4\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffd") | {
+_APPENDED = frozenset("<>|~^`\u00b4\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\U0001d159") | {
     chr(code) for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F)) for code in range(first, last + 1)
 }
 _SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
@@ -39,7 +39,7 @@ _TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))  # they make flags of regio
 _JOINER = "\u200d"
 _KEYCAP = "\u20e3"
 # They select the style of the symbol before them. Programs add and remove them.
-_STYLE = re.compile("[\ufe0e\ufe0f]")
+_STYLE = re.compile("[\ufe0e\ufe0f]+")
 # No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 

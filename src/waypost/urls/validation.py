@@ -144,8 +144,7 @@ def _parts(url: str, *, has_host: bool) -> SplitResult | None:
 
 
 def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
-    own = (settings.base, settings.dashboard, *(f"https://{former}" for former in settings.former))
-    return any(_is_at(host, parts, url) for url in own)
+    return host in settings.former or any(_is_at(host, parts, url) for url in (settings.base, settings.dashboard))
 
 
 def _is_at(host: str, parts: SplitResult, url: str) -> bool:
