@@ -45,18 +45,31 @@ def _open_sections(response: Any) -> list[str]:
         (
             "/links/new",
             {"url": _URL, "expiry": _PAST, "expiryurl": "javascript:1", "metaimage": "nothing"},
-            ["expiry: Expires must not", "expiryurl: Destination after expiry must", "metaimage: Preview image must"],
+            [
+                "expiry: Expires must not",
+                "expiryurl: Destination after expiry must",
+                "metaimage: Preview image: This is not an address",
+            ],
         ),
-        ("/links/new", {"url": "nothing", "custom": "a b"}, ["url: Destination URL must", "custom: Alias must"]),
+        (
+            "/links/new",
+            {"url": "nothing", "custom": "a b"},
+            ["url: Destination URL: This is not an address", "custom: Alias must"],
+        ),
         (
             "/splash/new",
             {"name": "", "banner": "foo", "logo": "bar", "counter": "x"},
-            ["name: Name must", "counter: Redirect after must", "banner: Banner must", "logo: Logo must"],
+            [
+                "name: Name must",
+                "counter: Redirect after must",
+                "banner: Banner: This is not",
+                "logo: Logo: This is not",
+            ],
         ),
         (
             "/links/new",
             {"url": _URL, "geotarget.location": ["Germany", "Spain"], "geotarget.link": [_URL, "x" * 9000]},
-            ["geotarget.2.link: By country, row 2: Destination must"],
+            ["geotarget.2.link: By country, row 2: Destination: This is not an address"],
         ),
         ("/qr/new", {"type": "phone", "phone.phone": "one two"}, ["phone.phone: Number must"]),
     ],
@@ -128,7 +141,7 @@ def test_errors_of_blocks_are_at_their_fields(ana: Person, dashboard: Browser) -
     errors = dict(_summary(dashboard.submit("/bios/new", **fields)))
     assert list(errors) == ["alias", "b1.title", "b1.url", "b2.image", "b2.link"]
     assert errors["b1.title"] == "Block 1: Title must not be empty."
-    assert errors["b2.link"].startswith("Block 2: Destination URL must begin with")
+    assert errors["b2.link"].startswith("Block 2: Destination URL: This is not an address.")
     assert ana.get("/bios")["data"]["result"] == 0
 
 

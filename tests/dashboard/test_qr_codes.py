@@ -129,7 +129,7 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"foreground": "#ffff00"}, "scanners need 3:1"),
+        ({"foreground": "#ffff00"}, "Too pale to scan."),
         ({"foreground": "#ffffff", "background": "#000000"}, "swap them"),
         ({"blend": "on", "gradient__color": "#ffffee"}, "gradient #ffffee"),
         ({"text__text": "x" * 4000}, "too long"),

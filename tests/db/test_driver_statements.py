@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, null, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from tests.support.databases import ON_POSTGRESQL
@@ -19,7 +19,9 @@ from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")
-_ADD = DriverChange(insert(plans).values({name: bindparam(name) for name in _COLUMNS}).returning(plans.c.name))
+_ADD = DriverChange(
+    insert(plans).values({**{name: bindparam(name) for name in _COLUMNS}, "name_key": null()}).returning(plans.c.name)
+)
 _CHANGE = DriverChange(update(plans).where(plans.c.name == bindparam("called")).values(rate_limit=bindparam("limit")))
 _REMOVE = DriverChange(delete(plans).where(plans.c.name == bindparam("called")))
 _LIMITS = DriverSelect(select(plans.c.rate_limit).where(plans.c.name == bindparam("called")))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, bindparam, event, func, insert, select, text
+from sqlalchemy import Connection, bindparam, event, func, insert, null, select, text
 from sqlalchemy.pool import Pool
 
 from tests.support.threads import join
@@ -18,7 +18,7 @@ from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")
-_ADD = DriverChange(insert(plans).values({name: bindparam(name) for name in _COLUMNS}))
+_ADD = DriverChange(insert(plans).values({**{name: bindparam(name) for name in _COLUMNS}, "name_key": null()}))
 _COUNT = DriverSelect(select(func.count()).select_from(plans))
 _OTHERS = {"status": "pro", "rate_limit": 60, "upload_limit": 1}
 
