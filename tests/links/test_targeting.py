@@ -88,7 +88,7 @@ def test_editor_lists_names_and_warns_of_unknown_ones(ana: Person, dashboard: Br
         )
     )
     page = dashboard.get(f"/links/{link}").text
-    assert re.search(r'name="geotarget.location"\s+value="Deutschland"[^>]*list="countries"', page)
+    assert re.search(r'name="geotarget.location"[^>]*value="Deutschland"[^>]*list="countries"', page)
     assert '<option value="Germany">Germany</option>' in page
     assert "These are never met: Deutschland." in page
     ana.update("url", link, title="New")

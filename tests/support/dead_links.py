@@ -36,6 +36,8 @@ class FakeWeb:
 
     def respond(self, head: bytes) -> Any:
         lines = head.decode("latin-1").split("\r\n")
+        if not lines[0].endswith(" HTTP/1.1"):  # a client speaks TLS
+            return [empty(400)]
         method, path, _ = lines[0].split(" ")
         self.requests.append((method, path))
         self.agents |= {line for line in lines if line.lower().startswith("user-agent:")}
