@@ -100,7 +100,7 @@ def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand, 
     completed = run_migrated("doctor")
     *checks, summary = completed.out.splitlines()
     assert summary == f"All checks passed. Installation: {working_folder / 'data'}"
-    assert len(checks) == 18
+    assert len(checks) == 19
     assert {check.split()[0] for check in checks} == {"ok"}
     assert (completed.code, completed.err) == (0, "")
 

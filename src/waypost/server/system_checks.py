@@ -76,8 +76,8 @@ def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
     yield Check("Service: uses the file of the database", list(_users_of_removed_file(settings)))
     yield Check("Clicks: the journal can be written, and no click waits to be counted", list(_clicks(settings, opened)))
     yield Check("Maintenance mode: is off", list(_maintenance(opened)))
-    yield Check("File storage: a test object was written, read and deleted", _storage(settings, opened))
     yield Check("Former host names: no account has one as its domain", list(_former_domains(settings, opened)))
+    yield Check("File storage: a test object was written, read and deleted", _storage(settings, opened))
 
 
 def _content(settings: Settings, opened: Database) -> list[Finding]:
