@@ -84,7 +84,7 @@ def test_curl_fetches_rest_without_a_download(disk_server: FileServer, big: byte
 @pytest.mark.parametrize(
     ("name", "package", "arguments", "downloads"),
     [
-        ("aria2c", "aria2", ["-x4", "-s4", "-k1M", "--no-conf", "--retry-wait=1", "-o", "out"], 1),
+        ("aria2c", "aria2", ["-x1", "-s1", "--no-conf", "--retry-wait=1", "-o", "out"], 1),
         ("java", "default-jdk-headless", [str(_RESUME), "URL", "out"], 1),
         ("wget", "wget", ["-q", "--no-config", "--waitretry=1", "-O", "out"], 1),
         # These begin again with the first byte.

@@ -10,11 +10,10 @@ _MIN_LENGTH = 8
 _FIRST_GUESSES = 10_000
 """Attackers try this many passwords before all others: NIST 800-63B asks to refuse them."""
 _MAX_ESTIMATED_LENGTH = 12
-"""The estimate of longer texts with many signs can take seconds; only repetitions among them are easy to guess."""
+"""The estimate of longer texts with many signs can take seconds."""
 _MIN_LETTERS = 4
 """A name can be a part of a usual word, such as `ana` of `banana`, if so many more letters and digits are there."""
 _REPETITION = re.compile(r"(.+?)\1+", re.DOTALL)
-_SHORT = 4
 _DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
 """A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
 
@@ -46,7 +45,8 @@ def _parts(names: Iterable[str]) -> set[str]:
 def _is_made_of(text: str, name: str) -> bool:
     """Return whether a password contains a name, and little else."""
     rest = text.replace(name, "")
-    return name in text and (len(rest) < _MIN_LENGTH or sum(map(str.isalpha, rest)) < _MIN_LETTERS)
+    is_short = len(rest) < _MIN_LENGTH and len(name) >= _MIN_LETTERS
+    return name in text and (is_short or sum(map(str.isalpha, rest)) < _MIN_LETTERS)
 
 
 def _is_common(text: str) -> bool:
@@ -61,6 +61,6 @@ def _is_common(text: str) -> bool:
     known = FREQUENCY_LISTS["passwords"]
     if text in known or (word is not None and word[1] in known):
         return True
-    if repetition is not None and (len(repetition[1]) <= _SHORT or repetition[1] in known):
+    if repetition is not None and repetition[1] in known:
         return True
     return len(text) <= _MAX_ESTIMATED_LENGTH and bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)
