@@ -13,7 +13,6 @@ _MAX_ESTIMATED_LENGTH = 12
 """The estimate of longer texts with many signs can take seconds."""
 _MIN_LETTERS = 4
 """A name can be a part of a usual word, such as `ana` of `banana`, if so many more letters and digits are there."""
-_REPETITION = re.compile(r"(.+?)\1+", re.DOTALL)
 _DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
 """A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
 
@@ -57,10 +56,8 @@ def _is_common(text: str) -> bool:
     from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # the same
 
     word = _DECORATED_WORD.match(text)
-    repetition = _REPETITION.fullmatch(text)
+    period = f"{text}{text}".find(text, 1)  # after which the text repeats itself
     known = FREQUENCY_LISTS["passwords"]
-    if text in known or (word is not None and word[1] in known):
-        return True
-    if repetition is not None and repetition[1] in known:
+    if text[:period] in known or (word is not None and word[1] in known):
         return True
     return len(text) <= _MAX_ESTIMATED_LENGTH and bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)
