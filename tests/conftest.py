@@ -34,7 +34,7 @@ from waypost.settings import Settings
 
 # Modules with fixtures.
 pytest_plugins = [
-    "tests.support.budget",
+    "tests.support.processor_time",
     "tests.support.visits",
     "tests.support.backup",
     "tests.support.cli",

@@ -33,7 +33,7 @@ HEAVY = {
 }
 """Alembic adds 70 ms to the start of each process and 7 MB to its memory. Only a start that migrates needs it.
 
-The deletion of accounts imports the modules of all items.
+The deletion of accounts imports the modules of all items. The list of common passwords (zxcvbn) needs 14 MB.
 
 The driver of PostgreSQL (failover) adds as much, and SQLite does not need it. The database adds 0.3 s to the start of
 commands such as `waypost --help`, which do not need it.

@@ -11,8 +11,8 @@ _FIRST_GUESSES = 10_000
 """Attackers try this many passwords before all others: NIST 800-63B asks to refuse them."""
 _MAX_ESTIMATED_LENGTH = 12
 """The estimate of longer texts with many signs can take seconds."""
-_MIN_LETTERS = 4
-"""A name can be a part of a usual word, such as `ana` of `banana`, if so many more letters and digits are there."""
+_MIN_REST = 4
+"""A username such as `ana` may be part of a word such as `banana`: then the rest has at least so many."""
 _DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
 """A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
 
@@ -44,8 +44,8 @@ def _parts(names: Iterable[str]) -> set[str]:
 def _is_made_of(text: str, name: str) -> bool:
     """Return whether a password contains a name, and little else."""
     rest = text.replace(name, "")
-    is_short = len(rest) < _MIN_LENGTH and len(name) >= _MIN_LETTERS
-    return name in text and (is_short or sum(map(str.isalpha, rest)) < _MIN_LETTERS)
+    is_short = len(rest) < _MIN_LENGTH and len(name) >= _MIN_REST
+    return name in text and (is_short or sum(map(str.isalpha, rest)) < _MIN_REST)
 
 
 def _is_common(text: str) -> bool:
@@ -53,7 +53,7 @@ def _is_common(text: str) -> bool:
     if not text:
         return True
     from zxcvbn import zxcvbn  # noqa: PLC0415  # 14 MB of words, which only a new password needs
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # the same
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # these words
 
     word = _DECORATED_WORD.match(text)
     period = f"{text}{text}".find(text, 1)  # after which the text repeats itself

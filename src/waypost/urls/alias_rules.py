@@ -127,7 +127,10 @@ def _is_part(text: str) -> bool:
 
 
 def _kind(character: str) -> str:
-    """Return L, M or N for letters and digits with their marks, S for symbols, P for punctuation, J for the joiner."""
+    """Return the main category of Unicode: L, M, N (digits only) or S (visible symbols only).
+
+    Or P for punctuation that aliases may have, J for the joiner of emoji, and "" for every other character.
+    """
     if character in _PUNCTUATION:
         return "P"
     if character in _SKIN_TONES or character in _TAGS:
@@ -136,8 +139,9 @@ def _kind(character: str) -> str:
     if category[:1] == "S":
         is_shown = category != "Sk" and not character.isascii() and character not in _APPENDED
         return "S" if is_shown and character not in LIKE_DELIMITERS else ""
-    kinds = {"L": "L", "M": "M"}
-    return "N" if category == "Nd" else "J" if character == _JOINER else kinds.get(category[:1], "")
+    if character == _JOINER:
+        return "J"
+    return category[:1] if category[:1] in ("L", "M") or category == "Nd" else ""
 
 
 def _without_style(match: re.Match[str]) -> str:
