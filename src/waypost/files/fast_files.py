@@ -153,8 +153,11 @@ class FastFiles:
         response = Response(content, headers=file_server.content_headers(file))
         file_server.set_visitor_cookie(response, visitor, file, self._services.settings)
         target = b"" if grant.is_retry else entry.item_fields(file.account, "file", file.id)
-        on_broken = partial(self._broken.submit, _BrokenDownload(file, grant), lambda _: None)
+        on_broken = partial(self._record_broken, file, grant)
         return FileDelivery(response, target, entry.TAKEN if grant.taken else b"", on_broken)
+
+    def _record_broken(self, file: FileView, grant: DownloadGrant) -> None:
+        self._broken.submit(_BrokenDownload(file, grant), lambda _: None)
 
 
 def _take_grant(tx: Connection, download: _Download, now: int) -> DownloadGrant | None:

@@ -36,14 +36,15 @@ class Delivery:
 
     def __init__(self, connection: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._socket = None if connection is None else socket.socket(fileno=os.dup(connection.fileno()))
-        info = self._info()
-        self._sent_before = _sent(info)
-        self._window = _field(info, _WINDOW)
-        self._size = 0
+        self._socket: socket.socket | None = None
+        self._sent_before = self._window = self._size = 0
         self._on_broken: Callable[[], object] | None = None
         self._end: tuple[Exception | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        if connection is not None:
+            self._socket = socket.socket(fileno=os.dup(connection.fileno()))
+            info = self._info()
+            self._sent_before, self._window = _sent(info), _field(info, _WINDOW)
 
     def measure(self) -> Sent | None:
         """Return what left this machine so far; None if the system does not tell."""
