@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from waypost.db.schema.nouns import inside_sentence
+from waypost.errors import not_found
+
 Message = str | tuple[str, str]
 # Parts whose texts are never shown in the dashboard, or come from other catalogs.
 _OTHER_PARTS = {
@@ -28,6 +31,7 @@ _MODULES_WITH_LABELS = {
 _MODULES_WITH_REASONS = {
     *("clicks/geo/databases.py", "http/safe_client.py", "imports/sources/http_reader.py", "storage/factory.py"),
 }
+_NOUNS, _NOUN_TEXTS = "db/schema/nouns.py", ("label", "labels", "new_label", "keywords")
 _FINDINGS = "server/system_checks.py"
 _REASON = re.compile(r"([a-z]|%\(\w+\)s )\S* .*[a-z].*[^.]", re.DOTALL)
 _VALIDATION = "api/responses.py"
@@ -44,6 +48,8 @@ def python_messages(package: Path) -> Iterator[Message]:
             yield from _value_errors(ast.parse(path.read_text()))
         if name.as_posix() in _MODULES_WITH_REASONS:
             yield from filter(_REASON.fullmatch, _texts(ast.parse(path.read_text())))
+        if name.as_posix() == _NOUNS:
+            yield from _nouns(ast.parse(path.read_text()))
         if name.as_posix() == _FINDINGS:
             yield from _findings(ast.parse(path.read_text()))
         if name.parts[0] in _OTHER_PARTS or _is_other_module(name):
@@ -85,6 +91,15 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             ignored |= {id(part) for part in ast.walk(node) if part is not node}
         if id(node) not in ignored and (text := _text(node)):
             yield text
+
+
+def _nouns(tree: ast.Module) -> Iterator[str]:
+    """Return what the nouns are called, and the message for an item that does not exist."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Noun":
+            texts = {keyword.arg: _text(keyword.value) for keyword in node.keywords}
+            yield from (texts[name] for name in _NOUN_TEXTS)
+            yield not_found(inside_sentence(texts["label"])).message
 
 
 def _findings(tree: ast.Module) -> Iterator[str]:

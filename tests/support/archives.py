@@ -13,10 +13,10 @@ from tests.conftest import BASE, Person
 from tests.contract.resources import RESOURCES
 from tests.support.asgi_client import AsgiClient
 from waypost.db import schema
+from waypost.db.schema.nouns import referred_first
 from waypost.exports import runner as exports
 from waypost.exports.archive import Source
 from waypost.imports import plans
-from waypost.imports.archives.kinds import KINDS
 from waypost.imports.archives.staging import Staging
 from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options, make
@@ -146,7 +146,7 @@ def totals(person: Person) -> dict[str, Any]:
 
     def work(tx: Connection) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        for table in (kind.table for kind in KINDS.values()):
+        for table in (noun.table for noun in referred_first().values()):
             query = select(func.count()).select_from(table).where(table.c.account == person.account)
             values[table.name] = tx.execute(query).scalar_one()
         times, labels = schema.click_times.c, schema.click_labels.c

@@ -8,23 +8,12 @@ from sqlalchemy import Connection, Table, select, update
 from waypost import clock
 from waypost.db import page_counters, schema
 from waypost.db.schema import accounts
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, account_deleted
 
 GRACE_SECONDS = 7 * 86_400
-TABLES: Mapping[str, Table] = {
-    "links": schema.links,
-    "files": schema.files,
-    "QR codes": schema.qrs,
-    "bio pages": schema.bios,
-    "campaigns": schema.campaigns,
-    "channels": schema.channels,
-    "splash pages": schema.splashes,
-    "CTA overlays": schema.overlays,
-    "pixels": schema.pixels,
-    "UTM templates": schema.utm_templates,
-    "branded domains": schema.domains,
-    "items in the trash": schema.trash,
-}
+TRASHED = "items in the trash"
+TABLES: Mapping[str, Table] = {**{noun.plural: noun.table for noun in NOUNS.values()}, TRASHED: schema.trash}
 """The kinds of items in the order of their deletion. Links come first: they refer to most of the others."""
 _MOST_DUE = 20
 _c = accounts.c

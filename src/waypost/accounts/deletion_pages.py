@@ -9,24 +9,14 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
+from waypost.db.schema.nouns import NOUNS
 
 pages = Router()
 _ACCOUNT, _DELETE = "/dashboard/account", "/dashboard/account/delete"
 _LABELS = {
-    "links": gettext_noop("Links"),
-    "files": gettext_noop("Files"),
-    "QR codes": gettext_noop("QR codes"),
-    "bio pages": gettext_noop("Bio pages"),
-    "campaigns": gettext_noop("Campaigns"),
-    "channels": gettext_noop("Channels"),
-    "splash pages": gettext_noop("Splash pages"),
-    "CTA overlays": gettext_noop("Overlays"),
-    "pixels": gettext_noop("Pixels"),
-    "UTM templates": gettext_noop("UTM templates"),
-    "branded domains": gettext_noop("Domains"),
-    "items in the trash": gettext_noop("Items in the trash"),
+    **{noun.plural: noun.labels for noun in NOUNS.values()},
+    deletion.TRASHED: gettext_noop("Items in the trash"),
 }
-"""By the kind of `deletion.TABLES`."""
 
 
 @pages.get("/dashboard/account/delete")

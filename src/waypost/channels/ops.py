@@ -11,6 +11,7 @@ from waypost.db import crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import taken
 from waypost.search import items as searchable
 from waypost.search.words import Word
@@ -127,7 +128,7 @@ def candidates(
     if kind == "links":
         unassigned &= and_(true(), *(word.link_condition(links) for word in words))
     else:
-        unassigned &= searchable.matches(tx, searchable.KINDS["bios" if kind == "bio" else "qr"], words)
+        unassigned &= searchable.matches(tx, NOUNS[kind], words)
     host = c.host if kind == "links" else literal("")
     scheme = select(domains.c.scheme).where(domains.c.host == host).scalar_subquery()
     newest = select(c.id, title, host, scheme, c.alias).where(unassigned).order_by(c.id.desc())

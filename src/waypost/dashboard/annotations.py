@@ -8,14 +8,14 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from waypost.clicks.stats.reports import Span, point_starts
 from waypost.dashboard.statistics_filter import ACCOUNT
-from waypost.dashboard.visit_items import KINDS
+from waypost.dashboard.visit_items import VISITED
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
 from waypost.import_sources import NAMES
 
 _MAX_ROWS = 5000  # of a kind of event, newest first
 _MAX_ANNOTATIONS = 100
 _APPLIED = "applied"
-_WITH_EDITS = {kind: entry.table for kind, entry in KINDS.items() if kind != "missing"}
+_WITH_EDITS = {kind: entry.table for kind, entry in VISITED.items() if kind != "missing"}
 _Event = tuple[int, str, str, str]
 """The second, and the fields of an annotation."""
 

@@ -4,28 +4,20 @@ from collections.abc import Collection, Iterable, Sequence
 
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import gettext_noop
+from waypost.db.schema.nouns import NOUNS
+from waypost.errors import not_found
 
 NOT_FOUND = (
+    *(not_found(noun.singular).message for noun in NOUNS.values()),
     gettext_noop("No such item in this account."),
-    gettext_noop("No such link in this account."),
-    gettext_noop("No such file in this account."),
-    gettext_noop("No such campaign in this account."),
-    gettext_noop("No such channel in this account."),
-    gettext_noop("No such pixel in this account."),
     gettext_noop("No such picture in this account."),
     gettext_noop("No such session in this account."),
     gettext_noop("No such export in this account."),
     gettext_noop("No such import in this account."),
     gettext_noop("No such change in this account."),
     gettext_noop("No such API key in this account."),
-    gettext_noop("No such QR code in this account."),
-    gettext_noop("No such bio page in this account."),
-    gettext_noop("No such domain in this account."),
-    gettext_noop("No such overlay in this account."),
     gettext_noop("No such share link in this account."),
-    gettext_noop("No such splash page in this account."),
     gettext_noop("No such item in the trash in this account."),
-    gettext_noop("No such UTM template in this account."),
 )
 """The messages of `waypost.errors.not_found`, for items that were deleted since the page was shown."""
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from waypost.db.schema.nouns import NOUNS, Noun
+
 
 class Entry(NamedTuple):
     """An entry: the path of its page, its icon in web/icons.json and its label."""
@@ -11,22 +13,19 @@ class Entry(NamedTuple):
     label: str
 
 
+def _list(noun: Noun) -> Entry:
+    return Entry(noun.path, noun.icon, noun.labels)
+
+
 _HOME = "/dashboard"
+_FIRST = ("link", "file")
+"""The kinds of items above the statistics."""
 MAIN = (
     Entry(_HOME, "home", "Overview"),
-    Entry("/dashboard/links", "link", "Links"),
-    Entry("/dashboard/files", "folder", "Files"),
+    *(_list(noun) for noun in NOUNS.values() if noun.kind in _FIRST),
     Entry("/dashboard/statistics", "chart-bar", "Statistics"),
     Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
-    Entry("/dashboard/qr", "qr-code", "QR codes"),
-    Entry("/dashboard/bios", "device-phone-mobile", "Bio pages"),
-    Entry("/dashboard/campaigns", "megaphone", "Campaigns"),
-    Entry("/dashboard/channels", "hashtag", "Channels"),
-    Entry("/dashboard/splash", "window", "Splash pages"),
-    Entry("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
-    Entry("/dashboard/pixels", "code-bracket", "Pixels"),
-    Entry("/dashboard/utm", "tag", "UTM templates"),
-    Entry("/dashboard/domains", "globe-alt", "Domains"),
+    *(_list(noun) for noun in NOUNS.values() if noun.kind not in _FIRST),
 )
 """Top to bottom in the sidebar. On phones the first three are in the bottom bar, the others in its menu."""
 

@@ -7,7 +7,7 @@ from waypost.clicks.ingest.aggregate import label_of
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import parse_id
-from waypost.dashboard.visit_items import KINDS, Item, Key
+from waypost.dashboard.visit_items import VISITED, Item, Key
 
 ACCOUNT = "account"
 """The kind of a report of a whole account."""
@@ -40,7 +40,7 @@ def requested(context: PageContext, kind: str, item: int) -> VisitFilter:
     if kind != ACCOUNT:
         return VisitFilter(kind=kind, item=item, labels=labels)
     visited_kind, _, number = context.query(ITEM).partition("-")
-    if visited_kind not in KINDS or not (number.isdecimal() and number.isascii() and len(number) < 16):
+    if visited_kind not in VISITED or not (number.isdecimal() and number.isascii() and len(number) < 16):
         return VisitFilter(labels=labels)
     return VisitFilter(kind=visited_kind, item=int(number), labels=labels)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -11,38 +10,15 @@ from waypost.dashboard import flash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext, ngettext
 from waypost.dashboard.routing import Router
-from waypost.db import account_rows, crud, owned_ids
+from waypost.db import account_rows, owned_ids
 from waypost.db.schema import trash
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, not_found
 from waypost.trash import ops
-from waypost.trash.kinds import KINDS
 from waypost.trash.restoring import Entry
 
 pages = Router()
 _LIST = "/dashboard/trash"
-
-
-class Noun(NamedTuple):
-    """How the dashboard shows a kind of item: the path of its list, its icon and its label."""
-
-    path: str
-    icon: str
-    label: str
-
-
-NOUNS = {
-    "link": Noun("/dashboard/links", "link", "Link"),
-    "file": Noun("/dashboard/files", "folder", "File"),
-    "qr": Noun("/dashboard/qr", "qr-code", "QR code"),
-    "bio": Noun("/dashboard/bios", "device-phone-mobile", "Bio page"),
-    "campaign": Noun("/dashboard/campaigns", "megaphone", "Campaign"),
-    "channel": Noun("/dashboard/channels", "hashtag", "Channel"),
-    "domain": Noun("/dashboard/domains", "globe-alt", "Domain"),
-    "splash": Noun("/dashboard/splash", "window", "Splash page"),
-    "overlay": Noun("/dashboard/overlays", "chat-bubble-left-right", "Overlay"),
-    "pixel": Noun("/dashboard/pixels", "code-bracket", "Pixel"),
-    "utm": Noun("/dashboard/utm", "tag", "UTM template"),
-}
 
 
 def one_by_one(remove: Callable[[Connection, int, int], None]) -> ops.Remove:
@@ -79,7 +55,7 @@ def delete(
             break
         moved, skipped = moved + count, skipped + len(part) - count
     if not moved and not plural:
-        raise not_found(crud.singular(KINDS[kind].table))
+        raise not_found(NOUNS[kind].singular)
     texts = [ngettext(singular, plural or singular, moved) if moved else "", stopped, skipped_message(kind, skipped)]
     tone: flash.Tone = "good" if moved and not stopped else "bad"
     undo = ("/dashboard/trash/undo", batch) if moved else flash.NO_UNDO
@@ -118,7 +94,7 @@ def confirm(context: PageContext, kind: str, render: Callable[[Sequence[int], Se
     `render` gets the ids of the items, and those that were deleted already: the form sends them too, for the message.
     """
     ids = context.selected_ids()
-    remaining = context.read(lambda tx: owned_ids.existing(tx, KINDS[kind].table, context.account, ids))
+    remaining = context.read(lambda tx: owned_ids.existing(tx, NOUNS[kind].table, context.account, ids))
     if not remaining:
         return context.redirect(NOUNS[kind].path, message=skipped_message(kind, len(set(ids))), tone="bad")
     return render(remaining, sorted(set(ids) - set(remaining)))
@@ -129,7 +105,7 @@ def _move_existing(
 ) -> tuple[str, int]:
     """Move the items that still exist to the trash; return their batch and their number."""
     account_rows.lock(tx, account)
-    remaining = owned_ids.existing(tx, KINDS[name].table, account, ids, lock=True)
+    remaining = owned_ids.existing(tx, NOUNS[name].table, account, ids, lock=True)
     return (ops.move(tx, account, name, remaining, remove, batch=batch) if remaining else batch), len(remaining)
 
 

@@ -4,33 +4,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import Connection, select
 
-from waypost.db.schema import bio_blocks, bios, campaigns, domains, files, links, qrs
+from waypost.db.item_names import name_of
+from waypost.db.schema import bio_blocks, bios
+from waypost.db.schema.nouns import NOUNS
 
 Key = tuple[str, int]
 """Kind and id of an item."""
 
 
-class _Kind(NamedTuple):
-    folder: str
-    table: Table
-    name: ColumnElement[str]
-
-
-def _named(table: Table, name: str, other: str) -> ColumnElement[str]:
-    return func.coalesce(func.nullif(table.c[name], ""), table.c[other])
-
-
-KINDS = {
-    "link": _Kind("links", links, _named(links, "title", "alias")),
-    "qr": _Kind("qr", qrs, _named(qrs, "name", "alias")),
-    "file": _Kind("files", files, _named(files, "name", "alias")),
-    "bio": _Kind("bios", bios, _named(bios, "name", "alias")),
-    "campaign": _Kind("campaigns", campaigns, _named(campaigns, "name", "slug")),
-    "missing": _Kind("domains", domains, domains.c.host),
-}
-"""By kind in `events`; `missing` are unknown names of a domain."""
+VISITED = {**{kind: NOUNS[kind] for kind in ("link", "qr", "file", "bio", "campaign")}, "missing": NOUNS["domain"]}
+"""The nouns by kind in `events`; `missing` are unknown names of a domain."""
 
 
 class Item(NamedTuple):
@@ -48,12 +33,13 @@ def find_items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key
     items = defaultdict[Key, Item](Item)
     items.update(_blocks(tx, account, ids.pop("block", set())))
     for kind, of_kind in ids.items():
-        if kind not in KINDS:
+        if kind not in VISITED:
             continue
-        folder, table, name = KINDS[kind]
-        query = select(table.c.id, name).where(table.c.account == account, table.c.id.in_(sorted(of_kind)))
+        noun = VISITED[kind]
+        c = noun.table.c
+        query = select(c.id, name_of(noun)).where(c.account == account, c.id.in_(sorted(of_kind)))
         for item, text in tx.execute(query):
-            items[kind, item] = Item(str(text), f"/dashboard/{folder}/{item}")
+            items[kind, item] = Item(str(text), f"{noun.path}/{item}")
     return items
 
 

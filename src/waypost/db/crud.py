@@ -31,6 +31,7 @@ from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColum
 
 from waypost import clock
 from waypost.db import page_counters, schema, unique_names
+from waypost.db.schema.nouns import NOUNS, OTHER_ROWS
 from waypost.errors import Kind, Problem, invalid, not_found
 
 R = TypeVar("R", bound=Hashable)
@@ -243,22 +244,7 @@ def select_columns(table: Table, record: type[Any]) -> Select[Any]:
     return select(*(table.c[field.name] for field in fields(record)))
 
 
-_SINGULAR = {
-    "accounts": "account",
-    "bios": "bio page",
-    "campaigns": "campaign",
-    "channels": "channel",
-    "domains": "domain",
-    "files": "file",
-    "links": "link",
-    "overlays": "overlay",
-    "pixels": "pixel",
-    "qrs": "QR code",
-    "shares": "share link",
-    "splashes": "splash page",
-    "trash": "item in the trash",
-    "utm_templates": "UTM template",
-}
+_SINGULAR = {**{noun.table.name: noun.singular for noun in NOUNS.values()}, **OTHER_ROWS}
 
 
 def singular(table: Table) -> str:

@@ -11,6 +11,7 @@ from waypost import clock
 from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, invalid, not_found
 from waypost.search import items
 from waypost.search.words import Word
@@ -107,7 +108,7 @@ def search(
     tx: Connection, account: int, window: PageRequest, *, words: Sequence[Word] = (), order: Order = "date"
 ) -> Page[Details]:
     """Return a page of the account's files that match all words of a search, in descending order. Costs as `page`."""
-    return _page(tx, account, window, items.matches(tx, items.KINDS["files"], words) if words else None, order)
+    return _page(tx, account, window, items.matches(tx, NOUNS["file"], words) if words else None, order)
 
 
 def _page(

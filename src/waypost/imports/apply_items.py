@@ -12,12 +12,13 @@ from waypost.bios import ops as bios
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
 from waypost.db.schema import bio_blocks, import_rows
+from waypost.db.schema.nouns import NOUNS
 from waypost.domains import ops as domains
 from waypost.errors import Problem
 from waypost.files import ops as files
 from waypost.files.ops import StoredObject
 from waypost.imports.archives import references
-from waypost.imports.archives.kinds import KINDS, equal_item, is_named_once
+from waypost.imports.archives.kinds import equal_item
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
@@ -39,12 +40,12 @@ def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> No
     try:
         with tx.begin_nested():
             item = _add(tx, account, row, settings)
-            table = KINDS[row.kind].table
+            table = NOUNS[row.kind].table
             values: dict[str, Any] = {**row.fields.get("totals", {}), "created": row.created}
             tx.execute(update(table).where(table.c.id == item, table.c.account == account).values(values))
     except Problem as problem:
         # An older version could export two items whose names are equal by now.
-        same = equal_item(tx, account, row.kind, row.fields["columns"]) if is_named_once(row.kind) else None
+        same = equal_item(tx, account, row.kind, row.fields["columns"]) if NOUNS[row.kind].is_named_once else None
         values = {"fate": "conflict", "reason": problem.message} if same is None else {"fate": "there", "item": same}
     else:
         values = {"item": item}
@@ -133,6 +134,6 @@ def _add_file(tx: Connection, account: int, row: Row[Any], settings: Settings) -
     file = files.add(tx, account, content, settings=settings, **fields).id
     expiry = row.fields["expiry"]
     if expiry is not None:
-        table = KINDS["file"].table
+        table = NOUNS["file"].table
         tx.execute(update(table).where(table.c.id == file, table.c.account == account).values(expiry=expiry))
     return file

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from waypost.db import crud
+from waypost.db.schema.nouns import NOUNS
 from waypost.imports import known_names
-from waypost.imports.archives.kinds import FOUNDATIONS, KINDS
+from waypost.imports.archives.kinds import FOUNDATIONS
 from waypost.imports.known_names import Known, PlannedRow
 from waypost.imports.plans import Conflicts, Fate
 from waypost.imports.record import Record, is_renamed
@@ -108,7 +108,7 @@ def _found_by_alias(candidate: Candidate, known: Known) -> tuple[Fate, str, int 
     if holder is None or holder.account != known.account or holder.kind != kind:
         return None
     if kind != "link":
-        return "there", f"You have a {crud.singular(KINDS[kind].table)} with this alias.", holder.item
+        return "there", f"You have a {NOUNS[kind].singular} with this alias.", holder.item
     if holder.url == candidate.url:
         return "there", "Your link with this alias has this destination.", holder.item
     return None

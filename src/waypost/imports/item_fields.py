@@ -16,10 +16,10 @@ from waypost.bios.blocks import validated
 from waypost.bios.picture_copies import Place, copy_of_data, replace_pictures
 from waypost.bios.schemas import BioChange
 from waypost.errors import Problem
-from waypost.imports.archives.kinds import KINDS
 from waypost.imports.record import Record
 from waypost.links.columns import to_columns
 from waypost.links.schemas import LinkChange
+from waypost.noun_functions import FUNCTIONS
 from waypost.pictures import sources
 from waypost.qr import logos, service
 from waypost.qr import ops as qr_codes
@@ -59,7 +59,7 @@ def bio_columns(tx: Connection, record: Record, settings: Settings, budget: Requ
 def item_columns(tx: Connection, record: Record, settings: Settings, budget: RequestBudget) -> dict[str, Any]:
     """Return the fields of an item of an archive, without its alias. Raises INVALID on a field."""
     try:
-        sent = KINDS[record.kind].model.model_validate(record.fields).sent()
+        sent = FUNCTIONS[record.kind].model.model_validate(record.fields).sent()
     except ValidationError as error:
         raise validation_problem(RequestValidationError(error.errors())) from None
     if record.kind == "qr":

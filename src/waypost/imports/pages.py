@@ -15,6 +15,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, invalid
 from waypost.files.upload_pace import UploadPace
 from waypost.http.multipart import MultipartReader, Part
@@ -35,18 +36,7 @@ _FORM_ERRORS = frozenset(
 )
 _MAX_FIELDS_BYTES = 64 * 1024  # of a form, besides its file
 _MAX_DIGITS = 18
-_KINDS = {
-    "domain": "Domain",
-    "pixel": "Pixel",
-    "utm": "UTM template",
-    "splash": "Splash page",
-    "overlay": "Overlay",
-    "channel": "Channel",
-    "campaign": "Campaign",
-    "bio": "Bio page",
-    "qr": "QR code",
-    "file": "File",
-}
+_KINDS = {kind: noun.label for kind, noun in NOUNS.items()}
 _FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 

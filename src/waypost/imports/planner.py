@@ -14,13 +14,14 @@ from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
 from waypost.imports import click_history, fates, item_fields, known_names, plan_removal, plans
 from waypost.imports.archives import parts
-from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, equal_item
+from waypost.imports.archives.kinds import FOUNDATIONS, equal_item
 from waypost.imports.fates import Candidate, find_fate
 from waypost.imports.file_source import FileSource
 from waypost.imports.known_names import Known
 from waypost.imports.plans import BATCH, Conflicts, Folders
 from waypost.imports.record import MAX_URL, Record
 from waypost.links import creation
+from waypost.noun_functions import FUNCTIONS
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
 from waypost.urls.alias_namespace import OWN
@@ -185,7 +186,7 @@ class _Planner:
                 raise invalid("domain", "Another account has this domain.")
             known = {**candidate.columns, "host": record.host}
             candidate.existing = equal_item(tx, self._account, record.kind, known)
-            check = KINDS[record.kind].check
+            check = FUNCTIONS[record.kind].check_new
             if check is not None and candidate.existing is None:
                 check(tx, self._account, self._settings, candidate.columns)
         except Problem as problem:

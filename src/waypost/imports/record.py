@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from waypost.clicks.ingest.aggregate import VisitAttributes
 
@@ -19,9 +19,6 @@ _MAX_FIELDS, _MAX_VALUES = 7 << 20, 50_000
 """Characters and values of `fields`: pictures of a bio page are among them."""
 
 
-ItemKind = Literal["domain", "pixel", "utm", "splash", "overlay", "channel", "campaign", "link", "bio", "qr", "file"]
-
-
 class Clicks(NamedTuple):
     """Clicks of people in one second, or from it on. `visits` are all visits among the clicks of the source."""
 
@@ -33,7 +30,7 @@ class Clicks(NamedTuple):
 
 @dataclass
 class Record:
-    """A row of a source. Times are Unix seconds; `password` is in plain text.
+    """A row of a source; `kind` is one of `db.schema.nouns`. Times are Unix seconds; `password` is in plain text.
 
     `source_id` identifies the row in its source; without one, alias or destination do. `problem` says why the row
     cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
@@ -48,7 +45,7 @@ class Record:
     """
 
     line: int
-    kind: ItemKind = "link"
+    kind: str = "link"
     url: str = ""
     alias: str = ""
     host: str = ""

@@ -14,14 +14,16 @@ from waypost.db.database import Database
 from waypost.db.schema import campaigns as campaigns_table
 from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, link_pixels, links
 from waypost.db.schema import channels as channels_table
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_links, click_history, plans
 from waypost.imports.archives import apply_parts
-from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, is_used
+from waypost.imports.archives.kinds import FOUNDATIONS, is_used
 from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
+from waypost.noun_functions import FUNCTIONS
 
 _row = import_rows.c
 _NAMED = 3  # edited items in the message
@@ -128,7 +130,7 @@ def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple
     """Return the items of the rows that still exist, by kind and id."""
     items: dict[tuple[str, int], Mapping[str, Any]] = {}
     for kind in {row.kind for row in rows}:
-        table = KINDS[kind].table
+        table = NOUNS[kind].table
         query = select(table).where(
             table.c.account == account, table.c.id.in_([r.item for r in rows if r.kind == kind])
         )
@@ -138,7 +140,7 @@ def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple
 
 def _clicks_since(row: Row[Any], item: Mapping[str, Any]) -> int:
     """Return the visits of an item since the import."""
-    names = KINDS[row.kind].totals
+    names = NOUNS[row.kind].totals
     if not names:
         return 0
     before = row.fields.get("totals", {}).get(names[0], row.fields.get("clicks", 0))
@@ -192,7 +194,7 @@ def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: in
     bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
     for row in created:
         if row.kind != "link" and not (are_foundations and is_used(tx, account, row.kind, row.item)):
-            KINDS[row.kind].remove(tx, account, row.item)
+            FUNCTIONS[row.kind].remove(tx, account, row.item)
     _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
     if rows:
         tx.execute(_CLEAR, [{"row_id": row.id, "owner": account} for row in rows])

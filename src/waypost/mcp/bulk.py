@@ -9,23 +9,8 @@ from fastapi.responses import Response
 from waypost.api.endpoints import Input
 from waypost.errors import Kind as ProblemKind
 from waypost.errors import Problem
-from waypost.mcp.item_kinds import Kind
 from waypost.mcp.tool import ToolContext
 
-NOUNS: Mapping[Kind, str] = {
-    "link": "url",
-    "file": "file",
-    "qr": "qr",
-    "bio": "bio",
-    "campaign": "campaign",
-    "channel": "channel",
-    "splash": "splash",
-    "overlay": "overlay",
-    "pixel": "pixel",
-    "utm": "utm",
-    "domain": "domain",
-}
-"""The nouns of bulk requests by kind."""
 _SHOWN_FAILURES = 10
 
 

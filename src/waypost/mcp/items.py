@@ -1,6 +1,6 @@
 """Tools for items of every kind: find, list and delete, and the account."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -8,41 +8,16 @@ from sqlalchemy import Connection
 
 from waypost.accounts import api as accounts_api
 from waypost.api.types import ItemId, Line
-from waypost.bios import api as bios_api
-from waypost.campaigns import api as campaigns_api
-from waypost.channels import api as channels_api
-from waypost.db.crud import PageRequest
-from waypost.domains import api as domains_api
-from waypost.files import api as files_api
-from waypost.links import api as links_api
+from waypost.db.schema.nouns import NOUNS
 from waypost.mcp import bulk, confirmation, item_kinds
 from waypost.mcp.item_kinds import Kind
 from waypost.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext
-from waypost.overlays import api as overlays_api
+from waypost.noun_functions import FUNCTIONS
 from waypost.palette import search
-from waypost.pixels import api as pixels_api
-from waypost.qr import api as qr_api
 from waypost.search import words
-from waypost.splash import api as splash_api
-from waypost.utm import api as utm_api
 
 MAX_DELETIONS = 1000
-_LISTS: Mapping[Kind, tuple[Callable[[ToolContext, PageRequest], Any], str]] = {
-    "link": (links_api.list_links, "urls"),
-    "file": (files_api.list_files, "list"),
-    "qr": (qr_api.list_qr_codes, "qrs"),
-    "bio": (bios_api.list_bio_pages, "bios"),
-    "campaign": (campaigns_api.list_campaigns, "campaigns"),
-    "channel": (channels_api.list_channels, "channels"),
-    "splash": (splash_api.list_splash_pages, "splash"),
-    "overlay": (overlays_api.list_overlays, "cta"),
-    "pixel": (pixels_api.list_pixels, "pixels"),
-    "utm": (utm_api.list_utm_templates, "utms"),
-    "domain": (domains_api.list_domains, "domains"),
-}
-"""By kind: the endpoint of the list, and the field with its items."""
 _NAMES = ("title", "name", "domain", "alias")
-_KIND_BY_FOLDER: Mapping[str, Kind] = {table.folder: kind for kind, table in item_kinds.TABLES.items()}
 _KIND = Field(
     description="Kind of the items: `qr` are QR codes, `bio` bio pages, `splash` splash pages, `overlay` overlays"
     " with messages or forms, `pixel` tracking pixels, `utm` UTM templates, `domain` branded domains."
@@ -147,16 +122,16 @@ def find(context: ToolContext, arguments: Find) -> Matches:
         return search.find(tx, context.account, parsed)
 
     matches = context.read(work)
-    items = [Match(kind=_KIND_BY_FOLDER[m.folder], id=m.id, name=m.name, alias=m.detail) for m in matches]
+    items = [Match(kind=m.kind, id=m.id, name=m.name, alias=m.detail) for m in matches]
     return Matches(items=items)
 
 
 def list_items(context: ToolContext, arguments: ListItems) -> ItemPage:
     """List the items of one kind, newest first, such as all campaigns, QR codes, bio pages, domains or files."""
-    endpoint, name = _LISTS[arguments.kind]
-    answer = endpoint(context, arguments.window)
+    answer = FUNCTIONS[arguments.kind].list_items(context, arguments.window)
     data = answer["data"] if isinstance(answer, dict) else answer.model_dump(mode="json")
-    details = [item.model_dump(mode="json") if isinstance(item, BaseModel) else item for item in data[name]]
+    listed = data[NOUNS[arguments.kind].collection]
+    details = [item.model_dump(mode="json") if isinstance(item, BaseModel) else item for item in listed]
     items = [ListedItem(id=item["id"], name=_name(item), details=item) for item in details]
     return ItemPage(total=data["result"], page=data["currentpage"], next_page=data["nextpage"], items=items)
 
@@ -178,7 +153,7 @@ def delete_items(context: ToolContext, arguments: DeleteItems) -> Deletion:
         return Deletion(deleted=False, items=items, confirm=token)
     if needs_token:
         context.read(lambda tx: confirmation.require(tx, account, kind, ids, arguments.confirm))
-    bulk.run(context, [{"action": "delete", "noun": bulk.NOUNS[kind], "id": item} for item in ids], is_atomic=True)
+    bulk.run(context, [{"action": "delete", "noun": NOUNS[kind].api, "id": item} for item in ids], is_atomic=True)
     return Deletion(deleted=True, items=items, confirm=None)
 
 

@@ -16,8 +16,9 @@ from waypost.clicks.stats.reports import Interval, Report, Span, VisitCounts
 from waypost.dashboard import statistics as dashboard_statistics
 from waypost.dashboard.periods import Period
 from waypost.db import crud
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Problem, invalid
-from waypost.mcp import item_kinds, strangers
+from waypost.mcp import strangers
 from waypost.mcp.tool import Arguments, Result, Tool, ToolContext
 
 _Subject = Literal["account", "link", "qr", "file", "bio", "campaign", "domain"]
@@ -102,7 +103,7 @@ def _item(context: ToolContext, arguments: DescribeStatistics) -> tuple[str, int
         return "account", context.account
     if item is None:
         raise invalid("id", f"id is required: the id of the {subject}.")
-    context.read(lambda tx: crud.require_owned(tx, item_kinds.TABLES[subject].table, context.account, item))
+    context.read(lambda tx: crud.require_owned(tx, NOUNS[subject].table, context.account, item))
     return "missing" if subject == "domain" else subject, item
 
 

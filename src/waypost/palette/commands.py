@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from waypost.dashboard import navigation
 from waypost.dashboard.i18n import gettext, gettext_noop
+from waypost.db.schema.nouns import NOUNS
 from waypost.languages import LANGUAGES
 from waypost.text_folding import folded
 
@@ -27,17 +28,7 @@ class Command:
 
 
 ACTIONS = (
-    Command("/dashboard/links/new", "link", "New link", keywords="create shorten url"),
-    Command("/dashboard/files/new", "arrow-up-tray", "Upload a file", keywords="new create"),
-    Command("/dashboard/qr/new", "qr-code", "New QR code", keywords="create"),
-    Command("/dashboard/bios/new", "device-phone-mobile", "New bio page", keywords="create"),
-    Command("/dashboard/campaigns/new", "megaphone", "New campaign", keywords="create"),
-    Command("/dashboard/channels/new", "hashtag", "New channel", keywords="create tag"),
-    Command("/dashboard/domains/new", "globe-alt", "Add a domain", keywords="new create branded"),
-    Command("/dashboard/splash/new", "window", "New splash page", keywords="create"),
-    Command("/dashboard/overlays/new", "chat-bubble-left-right", "New overlay", keywords="create"),
-    Command("/dashboard/pixels/new", "code-bracket", "New pixel", keywords="create tracking"),
-    Command("/dashboard/utm/new", "tag", "New UTM template", keywords="create parameters analytics"),
+    *(Command(f"{noun.path}/new", noun.icon, noun.new_label, keywords=noun.keywords) for noun in NOUNS.values()),
     Command(
         "/dashboard/import", "arrow-up-tray", "Import links", keywords="move csv undo bitly dub kutt shlink yourls"
     ),

@@ -2,10 +2,9 @@
 
 from starlette.responses import Response
 
-from waypost.dashboard import navigation
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.list_position import HOME
 from waypost.dashboard.routing import Router
+from waypost.db.schema.nouns import NOUNS
 from waypost.palette import commands
 from waypost.palette.search import find
 
@@ -19,7 +18,7 @@ def show_results(context: PageContext) -> Response:
     return context.render(
         "palette/search.html",
         q=q,
-        entries={entry.path.removeprefix(f"{HOME}/"): entry for entry in navigation.MAIN},
+        nouns=NOUNS,
         matches=context.read(lambda tx: find(tx, context.account, context.search_words(tx, q))),
         actions=commands.actions(q),
         pages=commands.pages(q, is_admin=bool(context.user.owner)),

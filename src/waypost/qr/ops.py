@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select, update
 from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import qrs
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import invalid
 from waypost.qrcode import layout, payloads, styles
 from waypost.qrcode.payloads import Data, Type
@@ -84,7 +85,7 @@ def page(tx: Connection, account: int, window: PageRequest, *, words: Sequence[W
     """The account's codes, or those that match all words of a search."""
     if not words:
         return crud.page(tx, qrs, account, window, Listed)
-    matches = items.matches(tx, items.KINDS["qr"], words)
+    matches = items.matches(tx, NOUNS["qr"], words)
     return crud.filtered_page(tx, qrs, account, window, Listed, matches)
 
 

@@ -1,6 +1,6 @@
 """Delete an account with everything that belongs to it, in batches: no other writer waits long."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -8,22 +8,13 @@ import structlog
 from sqlalchemy import Connection, Table, delete, select
 
 from waypost.accounts import deletion
-from waypost.bios import ops as bios
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as channels
 from waypost.db import leases, postgres, schema
 from waypost.db.database import Database
-from waypost.domains import ops as domains
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, account_deleted
-from waypost.files import ops as files
 from waypost.imports import plan_removal
-from waypost.links import bulk_changes
-from waypost.overlays import ops as overlays
-from waypost.pixels import ops as pixels
-from waypost.qr import ops as qr_codes
-from waypost.splash import ops as splash_pages
+from waypost.noun_functions import FUNCTIONS
 from waypost.trash import ops as trash
-from waypost.utm import ops as utm_templates
 
 T = TypeVar("T")
 _BATCH = 500
@@ -34,34 +25,16 @@ _log = structlog.get_logger("accounts")
 _CLICKS = (schema.events, schema.visit_blocks, schema.click_times, schema.click_labels, schema.visitors)
 
 
-def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connection, int, Sequence[int]], None]:
-    def remove_all(tx: Connection, account: int, ids: Sequence[int]) -> None:
-        for item in ids:
-            remove(tx, account, item)
-
-    return remove_all
-
-
 def _purge(tx: Connection, account: int, ids: Sequence[int]) -> None:
     if ids:
         trash.purge(tx, account, ids)
 
 
-_REMOVERS: Mapping[str, Remove] = {
-    "links": bulk_changes.remove,
-    "files": _each(files.remove),
-    "QR codes": _each(qr_codes.remove),
-    "bio pages": _each(bios.remove),
-    "campaigns": _each(campaigns.remove),
-    "channels": _each(channels.remove),
-    "splash pages": _each(splash_pages.remove),
-    "CTA overlays": _each(overlays.remove),
-    "pixels": _each(pixels.remove),
-    "UTM templates": _each(utm_templates.remove),
-    "branded domains": _each(domains.remove),
-    "items in the trash": _purge,
-}
-_KINDS = tuple((table, _REMOVERS[noun]) for noun, table in deletion.TABLES.items())
+_KINDS: Sequence[tuple[Table, Remove]] = (
+    *((noun.table, FUNCTIONS[kind].remove_many) for kind, noun in NOUNS.items()),
+    (schema.trash, _purge),
+)
+"""In the order of their deletion."""
 
 
 class Interrupted(Exception):

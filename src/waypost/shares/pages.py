@@ -10,7 +10,7 @@ from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.dashboard.visit_items import KINDS, Item, find_items
+from waypost.dashboard.visit_items import VISITED, Item, find_items
 from waypost.db import crud
 from waypost.db.crud import PageRequest
 from waypost.errors import not_found
@@ -117,7 +117,7 @@ def _item_page(context: PageContext, kind: ItemType, item: int, form: Form, *, s
         shares=page.items,
         item=shown_item,
         path=f"{_LIST}/{kind}/{item}",
-        statistics=f"/dashboard/{KINDS[kind].folder}/{item}/stats",
+        statistics=f"{VISITED[kind].path}/{item}/stats",
         form=form,
         base=context.settings.dashboard,
     )

@@ -9,30 +9,30 @@ from sqlalchemy import Connection, Table
 
 from waypost.db import change_log, schema, unique_names
 from waypost.db.crud import UniqueErrors
+from waypost.db.schema.nouns import Noun, referred_first
 from waypost.errors import Problem, taken
 from waypost.urls.alias_case import fold_aliases
-from waypost.urls.alias_namespace import OWN, ROTATORS
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of item. The first of the columns `names` that is not empty is shown as its name.
+    """A kind of item in the trash: what restoring one can collide with, and what it takes besides its rows."""
 
-    `alias` is the column of its alias, "" for none. `host` is that of all aliases; None for that in the column `host`.
-    """
-
-    table: Table
-    names: tuple[str, ...] = ("name",)
-    alias: str = ""
-    host: str | None = OWN
+    noun: Noun
     unique_errors: UniqueErrors = field(default_factory=dict)
     after_restoring: Callable[[Connection, Mapping[str, Any]], None] | None = None
     """Called with the row of each item, after all were restored with their aliases."""
 
+    @property
+    def table(self) -> Table:
+        """The table of its items."""
+        return self.noun.table
 
-def _named_again(noun: str, table: Table) -> UniqueErrors:
+
+def _named_again(kind: Noun) -> UniqueErrors:
+    noun = kind.singular
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return unique_names.errors(table, taken("name", message))
+    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else {}
 
 
 _DOMAIN_TAKEN = taken("domain", "This domain was added again after it was deleted, so it cannot be restored.")
@@ -54,24 +54,10 @@ def _use_domain(tx: Connection, row: Mapping[str, Any]) -> None:
 
 
 KINDS: Mapping[str, Kind] = {
-    "domain": Kind(
-        schema.domains,
-        names=("host",),
-        unique_errors={"domains_host_unique": _DOMAIN_TAKEN},
-        after_restoring=_use_domain,
-    ),
-    "campaign": Kind(
-        schema.campaigns, alias="slug", host=ROTATORS, unique_errors=_named_again("campaign", schema.campaigns)
-    ),
-    "channel": Kind(schema.channels, unique_errors=_named_again("channel", schema.channels)),
-    "splash": Kind(schema.splashes),
-    "overlay": Kind(schema.overlays),
-    "pixel": Kind(schema.pixels),
-    "utm": Kind(schema.utm_templates, unique_errors=_named_again("UTM template", schema.utm_templates)),
-    "link": Kind(schema.links, names=("title", "alias"), alias="alias", host=None),
-    "file": Kind(schema.files, alias="alias", host=None),
-    "bio": Kind(schema.bios, alias="alias"),
-    "qr": Kind(schema.qrs, names=("name", "alias"), alias="alias"),
+    name: Kind(noun, {"domains_host_unique": _DOMAIN_TAKEN}, _use_domain)
+    if name == "domain"
+    else Kind(noun, _named_again(noun))
+    for name, noun in referred_first().items()
 }
 """The kinds by name, those that others refer to first."""
 

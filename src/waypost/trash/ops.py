@@ -184,15 +184,15 @@ def _count(tx: Connection, account: int, entries: Iterable[int], change: int) ->
 
 
 def _row(account: int, name: str, snapshot: Snapshot, now: int, batch: str) -> dict[str, Any]:
-    kind = KINDS[name]
+    kind, alias = KINDS[name], KINDS[name].noun.alias
     return {
         "account": account,
         "batch": batch,
         "kind": name,
         "item": snapshot.item,
         "name": snapshot.name(kind),
-        "host": snapshot.values["host"] if kind.host is None else kind.host,
-        "alias": snapshot.values[kind.alias] if kind.alias else None,
+        "host": "" if alias is None else snapshot.values["host"] if alias.host is None else alias.host,
+        "alias": snapshot.values[alias.column] if alias else None,
         "content": snapshot.content,
         "created": now,
     }

@@ -96,8 +96,8 @@ def _put_back_items(tx: Connection, account: int, kind: Kind, entries: Sequence[
 
 def _row(kind: Kind, entry: Entry) -> Values:
     row = snapshots.decode(kind.table, entry.content["row"])
-    if entry.alias is not None:
-        row[kind.alias] = entry.alias  # the domain may ignore case by now
+    if entry.alias is not None and kind.noun.alias is not None:
+        row[kind.noun.alias.column] = entry.alias  # the domain may ignore case by now
     return row
 
 

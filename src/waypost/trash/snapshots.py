@@ -31,7 +31,7 @@ class Snapshot:
 
     def name(self, kind: Kind) -> str:
         """Return the name to show."""
-        return next((str(self.values[name]) for name in kind.names if self.values[name]), "")
+        return next((str(self.values[name]) for name in kind.noun.names if self.values[name]), "")
 
 
 def take(tx: Connection, account: int, name: str, ids: Iterable[int], now: int) -> list[Snapshot]:

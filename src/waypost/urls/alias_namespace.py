@@ -12,12 +12,11 @@ from sqlalchemy import Connection, bindparam, select, text, update
 from waypost.db import change_log
 from waypost.db.database import upsert
 from waypost.db.driver_statements import DriverChange
-from waypost.db.schema import aliases, domains
+from waypost.db.schema import aliases, domains, nouns
 from waypost.errors import Problem, taken, unavailable
 from waypost.urls import alias_rules
 
-OWN = ""
-ROTATORS = "/r"
+OWN, ROTATORS = nouns.OWN, nouns.ROTATORS
 TAKEN = "That alias is taken. Please choose another one."
 IN_TRASH = "That alias belongs to an item in your trash. Restore that item, or delete it from the trash."
 

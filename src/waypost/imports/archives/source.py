@@ -12,30 +12,18 @@ from waypost.bios import pictures
 from waypost.errors import Problem
 from waypost.http import file_names
 from waypost.imports.archives.reader import ArchiveReader
-from waypost.imports.record import ItemKind, Record
+from waypost.imports.record import Record
 from waypost.imports.sources.fields import Fields
 
-_SHEETS: Mapping[ItemKind, str] = {
-    "domain": "domains",
-    "pixel": "pixels",
-    "utm": "utm_templates",
-    "splash": "splash_pages",
-    "overlay": "overlays",
-    "channel": "channels",
-    "campaign": "campaigns",
-    "link": "links",
-    "bio": "bio_pages",
-    "qr": "qr_codes",
-    "file": "files",
-}
 _MAX_LOGO = 2 << 20
 _MAX_PICTURES = 4 << 20  # bytes of all pictures of a page
 _MAX_NAME = 255
 
 
 class Shape(TypedDict):
-    """The columns of counters of a kind, and the fields that the API takes."""
+    """The sheet of a kind, its columns of counters, and the fields that the API takes."""
 
+    sheet: str
     totals: Sequence[str]
     fields: Sequence[str]
 
@@ -46,7 +34,7 @@ class ArchiveSource:
     name = "waypost"
 
     def __init__(self, file: BinaryIO, shapes: Mapping[str, Shape]) -> None:
-        """`shapes` describe the kinds of items. Raises INVALID on `file`."""
+        """`shapes` describe the kinds of items, in the order of the records. Raises INVALID on `file`."""
         self.reader = ArchiveReader(file)
         self.ignored: list[str] = []
         self._shapes = shapes
@@ -58,7 +46,7 @@ class ArchiveSource:
         for _, row in self.reader.rows("bio_blocks"):
             block = Fields(row)
             self._block_clicks[block.number("id")] = (block.number("clicks"), block.number("uniqueclicks"))
-        makers: Mapping[ItemKind, Callable[[Record, Fields], None]] = {
+        makers: Mapping[str, Callable[[Record, Fields], None]] = {
             "domain": _add_domain,
             "campaign": self._add_campaign,
             "link": self._add_link,
@@ -67,8 +55,8 @@ class ArchiveSource:
             "file": self._add_file,
         }
         line = 0
-        for kind, sheet in _SHEETS.items():
-            for _, row in self.reader.rows(sheet):
+        for kind, shape in self._shapes.items():
+            for _, row in self.reader.rows(shape["sheet"]):
                 line += 1
                 fields = Fields(row)
                 record = Record(line, kind=kind, alias=fields.text("alias"), created=fields.second("created"))

@@ -1,0 +1,49 @@
+"""The description of nouns agrees with what it describes: the API, the schema, the icons and the functions."""
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from waypost.bulk.items import Noun as BulkNoun
+from waypost.db import schema
+from waypost.db.schema.nouns import NOUNS, Noun, referred_first
+from waypost.mcp.item_kinds import Kind
+from waypost.noun_functions import FUNCTIONS
+from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
+from waypost.trash.kinds import references_of
+
+_NOUNS = pytest.mark.parametrize("noun", NOUNS.values(), ids=NOUNS)
+_ICONS = Path(__file__).parents[2] / "web/icons.json"
+
+
+@_NOUNS
+def test_noun_has_endpoints_and_pages(noun: Noun) -> None:
+    endpoints = {getattr(route, "path", "") for router in API_ROUTERS for route in router.routes}
+    pages = {getattr(route, "path", "") for route in DASHBOARD_PAGES}
+    assert any(path.startswith(f"/{noun.api}/{{") for path in endpoints), noun.api
+    assert {noun.path, f"{noun.path}/new"} <= pages
+
+
+@_NOUNS
+def test_columns_of_noun_exist(noun: Noun) -> None:
+    names = {*noun.names, *noun.searched, *noun.totals, *noun.same, *([noun.alias.column] if noun.alias else [])}
+    assert names <= set(noun.table.c.keys())
+    assert not noun.channel_item or noun.channel_item in schema.channel_items.c
+    assert noun.icon in json.loads(_ICONS.read_text())
+
+
+def test_kinds_of_all_parts_are_the_nouns() -> None:
+    assert get_args(Kind) == tuple(NOUNS)
+    assert set(get_args(BulkNoun)) == {noun.api for noun in NOUNS.values()} | {"share"}
+    assert FUNCTIONS.keys() == NOUNS.keys()
+
+
+def test_nouns_come_after_those_that_they_refer_to() -> None:
+    """The trash and imports create items in this order, the deletion of an account deletes them in the other one."""
+    order = [noun.table for noun in referred_first().values()]
+    for noun in NOUNS.values():
+        for reference in references_of(noun.table):
+            assert order.index(reference.parent) < order.index(noun.table), reference.key
+    assert next(iter(NOUNS)) == "link"
