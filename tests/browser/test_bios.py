@@ -6,12 +6,20 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
-from tests.support.bios import FORM_BLOCKS, picture, picture_url
+from tests.support.bios import FORM_BLOCKS, new_bio, picture, picture_url
 from tests.support.browser import Window, window
 from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
+_BOXES = """
+  (images) =>
+    images.map((image) => ({
+      width: image.clientWidth,
+      height: image.getBoundingClientRect().height,
+      column: image.parentElement.clientWidth,
+    }))
+"""
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -62,6 +70,28 @@ def test_builder_creates_page_and_shows_block_clicks(
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link"])
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pictures_keep_their_shape_and_place_while_they_load(
+    ana: Person, chrome: Browser, address: str, width: int
+) -> None:
+    """A photo, a banner and a tall picture: neither bars nor cropping, on the page and in the builder's preview."""
+    sizes = [(600, 400), (1200, 300), (450, 800)]
+    bio = new_bio(ana, blocks=[{"type": "image", "picture": picture_url(size=size)} for size in sizes])
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": width, "height": 2400})
+        for path in ("ana-costa", f"dashboard/bios/{bio}/phone"):
+            page.route("**/picture-*", lambda _: None)  # they never come
+            page.goto(f"{address}/{path}", wait_until="domcontentloaded")
+            before = page.locator("figure img").evaluate_all(_BOXES)
+            ratios = [box["width"] / box["height"] for box in before]
+            assert ratios == pytest.approx([1.5, 4, 0.5625], rel=0.01), path
+            assert {box["width"] for box in before} == {before[0]["column"]}, path
+            page.unroute("**/picture-*")
+            page.reload()
+            page.wait_for_function("[...document.querySelectorAll('figure img')].every((image) => image.complete)")
+            assert page.locator("figure img").evaluate_all(_BOXES) == before, path
 
 
 def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, address: str) -> None:

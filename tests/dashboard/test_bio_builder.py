@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.bios import new_bio, opened, picture, picture_url
 from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.html import Page
 from tests.support.overlays import new_overlay
 
 NEW = "/bios/new"
@@ -19,12 +20,19 @@ LINK = {"b1.type": "link", "b1.title": "Shop", "b1.url": "https://example.com/",
 
 def _send(browser: Browser, path: str = NEW, files: Any = None, **fields: Any) -> Any:
     """Submit the builder as a browser does, with files."""
-    token = hidden_field(browser.get(path), "token")
+    token = fields.get("token") or hidden_field(browser.get(path), "token")
     parts = {name: (f"{name}.jpg", content, "image/jpeg") for name, content in (files or {}).items()}
     data = {"token": token, **FIELDS, **fields}
     if not parts:
         parts = {"avatar.file": ("", b"", "application/octet-stream")}  # nothing is selected
     return browser.client.post(f"/dashboard{path}", data=data, files=parts)
+
+
+def _picture_in_preview(browser: Browser, files: Any = None, **fields: Any) -> dict[str, str]:
+    """Return the attributes of the picture of an image block that the preview of an unsaved page shows."""
+    response = _send(browser, "/bios/phone", files, token=hidden_field(browser.get(NEW), "token"), **fields)
+    assert response.status_code == 200
+    return Page(response).one("img", referrerpolicy="no-referrer").attributes
 
 
 def _details(person: Person) -> Any:
@@ -58,6 +66,19 @@ def test_pictures_are_uploaded_with_the_form_and_kept_by_the_next_save(ana: Pers
     removed = {**kept, "avatar.remove": "on", "version": hidden_field(dashboard.get(path), "version")}
     assert _send(dashboard, path, **{**LINK, **removed}).status_code == 303
     assert (_details(ana)["avatar"], _details(ana)["blocks"][0]["thumbnail"]) == ("", pictures[1])
+
+
+def test_preview_shows_new_and_stored_pictures_in_their_shape(ana: Person, dashboard: Browser) -> None:
+    image = {"order": "b1", "b1.type": "image"}
+    files = {"b1.picture.file": picture(size=(300, 100))}
+    new = _picture_in_preview(dashboard, files=files, **image)
+    assert (new["src"][:5], new["width"], new["height"]) == ("data:", "300", "100")
+    assert _send(dashboard, files=files, **image).status_code == 303
+    name = _details(ana)["blocks"][0]["picture"].rpartition("/")[2]
+    stored = _picture_in_preview(dashboard, **{**image, "b1.picture": name})
+    assert (stored["src"][:1], stored["width"], stored["height"]) == ("/", "300", "100")
+    for unreadable in ("picture-999999", *(f"data:image/webp;base64,{text}" for text in ("AAAA", "A", "A" + "=" * 50))):
+        assert "width" not in _picture_in_preview(dashboard, **{**image, "b1.picture": unreadable})
 
 
 def test_picture_of_an_image_block_is_uploaded_kept_and_replaced_by_a_url(ana: Person, dashboard: Browser) -> None:

@@ -1,8 +1,11 @@
 """Pictures of bio pages: copies of sent files, served to visitors of their page only."""
 
+import base64
+from io import BytesIO
 from typing import Any
 
 import pytest
+from PIL import Image
 from sqlalchemy import func, select
 
 from tests.conftest import BASE, Person
@@ -111,6 +114,44 @@ def test_image_block_shows_an_uploaded_picture_uncropped(ana: Person) -> None:
         error = ana.call("PUT", f"/bio/{bio}/update", {"blocks": [missing]}).json()
         assert (error["error"], error["field"]) == (1, "blocks")
         assert "must not be empty without a picture" in error["message"]
+
+
+@pytest.mark.parametrize("size", [(600, 400), (1200, 300), (450, 800), (3200, 1800), (1, 1)])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "transparent"])
+def test_uploaded_picture_has_its_own_width_and_height(ana: Person, size: tuple[int, int], kind: str) -> None:
+    bio = new_bio(ana, blocks=[{"type": "image", "picture": _source(kind, size)}])
+    copy = opened(_load(ana, ana.details("bio", bio)["blocks"][0]["picture"]))
+    image = Page(open_bio(ana)).all("img")[0].attributes
+    assert (image["width"], image["height"]) == tuple(map(str, copy.size))
+    assert copy.width / copy.height == pytest.approx(size[0] / size[1], rel=0.01)
+
+
+def test_size_of_a_replaced_picture_is_the_new_one(ana: Person) -> None:
+    other = {"type": "image", "image": "https://pictures.example/b.jpg"}
+    bio = new_bio(ana, blocks=[{"type": "image", "picture": picture_url(size=(300, 100))}, other])
+    assert _sizes(ana) == [("300", "100"), None]
+    kept = ana.details("bio", bio)["blocks"][0]
+    ana.update("bio", bio, blocks=[other, {"type": "image", "picture": picture_url(size=(90, 160))}, kept])
+    assert _sizes(ana) == [None, ("90", "160"), ("300", "100")]
+
+
+def _source(kind: str, size: tuple[int, int]) -> str:
+    """Return a picture of a format as a `data:` URL; `transparent` is a PNG."""
+    out = BytesIO()
+    if kind == "transparent":
+        transparent = Image.new("RGBA", size, "#0000")
+        transparent.putpixel((0, 0), (255, 0, 0, 255))
+        transparent.save(out, "PNG")
+    else:
+        Image.new("RGB", size, "#0b5c92").save(out, kind)
+    media_type = "png" if kind == "transparent" else kind.lower()
+    return f"data:image/{media_type};base64,{base64.b64encode(out.getvalue()).decode()}"
+
+
+def _sizes(person: Person) -> list[tuple[str, str] | None]:
+    """Return width and height of the page's pictures; None for one without."""
+    images = [image.attributes for image in Page(open_bio(person)).all("img", referrerpolicy="no-referrer")]
+    return [(image["width"], image["height"]) if "width" in image else None for image in images]
 
 
 @ON_SQLITE

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
 from waypost.bios.blocks import Block
 from waypost.db.schema import bio_pictures
 from waypost.errors import in_entry, invalid
+from waypost.visits.picture_sizes import HEADER_BYTES, Size, read_sizes, size_of
 
 DATA_PREFIX = "data:image/webp;base64,"
 """The beginning of a new picture: a `data:` URL with our own copy (waypost.bios.picture_copies)."""
@@ -66,6 +67,16 @@ def find_owned(tx: Connection, account: int, name: str) -> bytes | None:
     return tx.execute(select(_c.data).where(*_named(account, name))).scalar()
 
 
+def sizes_of(tx: Connection, account: int, blocks: Iterable[Block]) -> dict[str, Size]:
+    """Return the sizes of the pictures of image blocks, by name or by `data:` URL; unreadable ones are left out."""
+    sources = {str(block["picture"]) for block in blocks if block.get("picture")}
+    copies = {url: _size_of_copy(url) for url in filter(is_copy, sources)}
+    return {
+        **read_sizes(tx, account, filter(is_name, sources)),
+        **{url: size for url, size in copies.items() if size is not None},
+    }
+
+
 def with_urls(blocks: Sequence[Block], url: str) -> list[Block]:
     """Return blocks with the URLs of their pictures; `url` is that of the page."""
     return [{**block, **{part: url_of(block[part], url) for part in BLOCK_PARTS if part in block}} for block in blocks]
@@ -74,6 +85,15 @@ def with_urls(blocks: Sequence[Block], url: str) -> list[Block]:
 def url_of(name: str, url: str) -> str:
     """Return the URL of a picture below this URL; other values, such as "" and the URL of a draft, are returned."""
     return f"{url}/{name}" if is_name(name) else name
+
+
+def _size_of_copy(url: str) -> Size | None:
+    """Return the size of a new picture; None for invalid Base64, which a browser could send."""
+    end = len(DATA_PREFIX) + HEADER_BYTES * 4 // 3
+    try:
+        return size_of(base64.b64decode(url[len(DATA_PREFIX) : end]))
+    except ValueError:
+        return None
 
 
 def _named(account: int, name: str) -> Sequence[ColumnElement[bool]]:

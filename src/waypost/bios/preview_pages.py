@@ -91,7 +91,12 @@ def _preview(context: PageContext, form: Form) -> Response:
             fields = {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
             shown.append(str(index))
             complete_blocks.append({**fields, "id": index} if blocks.is_clickable(fields) else fields)
-    forms = context.read(lambda tx: form_blocks.find_forms(tx, context.account, complete_blocks))
+    forms, sizes = context.read(
+        lambda tx: (
+            form_blocks.find_forms(tx, context.account, complete_blocks),
+            pictures.sizes_of(tx, context.account, complete_blocks),
+        )
+    )
     own = design_form.preview_of(form)
     page = context.services.bio_page(
         forms=forms,
@@ -103,6 +108,7 @@ def _preview(context: PageContext, form: Form) -> Response:
         avatar=pictures.url_of(form.text("avatar"), PICTURES),
         design=own and {**own, "picture": pictures.url_of(own["picture"], PICTURES)},
         blocks=pictures.with_urls(complete_blocks, PICTURES),
+        picture_sizes={pictures.url_of(name, PICTURES): size for name, size in sizes.items()},
     ).replace("<body>", f'<body inert data-blocks="{" ".join(shown)}">')
     style = _STYLE.search(page)
     digest = base64.b64encode(hashlib.sha256((style[1] if style else "").encode()).digest()).decode()

@@ -17,6 +17,7 @@ from waypost.qrcode import vcard
 from waypost.qrcode.payloads import Content
 from waypost.urls.url_parts import origin_of
 from waypost.visits.lookup import BioView
+from waypost.visits.picture_sizes import Size
 
 _MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
 _PRIVATE_FIELDS = frozenset({"id", "hidden", "showfrom", "showuntil"})
@@ -46,11 +47,12 @@ class TextItem(NamedTuple):
 
 
 class ImageItem(NamedTuple):
-    """An image; `href` is "" for one without a link."""
+    """An image; `href` is "" for one without a link. `size` is that of an uploaded one; others are not known."""
 
     href: str
     image: str
     alt: str
+    size: Size | None
 
 
 class EmbedItem(NamedTuple):
@@ -166,7 +168,8 @@ def _item(bio: BioView, block: Block, forms: Mapping[int, PageForm]) -> Item:
             item = ProfileItem(href, network.path, network.name)
         case "image":
             image = pictures.url_of(block.get("picture", ""), f"/{bio.alias}") or block.get("image", "")
-            item = ImageItem(href, image, block.get("alt") or _default_alt(blocks.url_of(block)))
+            alt = block.get("alt") or _default_alt(blocks.url_of(block))
+            item = ImageItem(href, image, alt, bio.picture_sizes.get(block.get("picture", "")))
         case "embed":
             player = embeds.find_player(block["url"])
             service, shape = (player.service, player.shape) if player else ("", "link")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -32,6 +32,7 @@ from waypost.qrcode.payloads import Content, Data, Type
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.link_view import LINK_COLUMNS, LinkView, link_of, read_link
+from waypost.visits.picture_sizes import Size, read_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ class FileView:
 class BioView:
     """A bio page as a visit needs it. Blocks with a destination have the `id` that their clicks are counted for.
 
-    `avatar` is the name of a picture, such as `picture-12`, or "".
+    `avatar` is the name of a picture, such as `picture-12`, or "". `picture_sizes` are those of the pictures of image
+    blocks, by the value of the block.
     """
 
     id: int
@@ -95,6 +97,7 @@ class BioView:
     design: Mapping[str, Any] | None
     sensitive: bool
     blocks: Sequence[Mapping[str, Any]]
+    picture_sizes: Mapping[str, Size] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -180,9 +183,25 @@ def _content(type: Type, data: Data, settings: Settings) -> Content | None:
         return None
 
 
+_BIO_FIELDS = tuple(part.name for part in fields(BioView) if part.name != "picture_sizes")
+_BIO = select(*(bios.c[name] for name in _BIO_FIELDS)).where(
+    bios.c.id == bindparam("item"), bios.c.account == bindparam("account")
+)
+
+
+def _find_bio(tx: Connection, account: int, item: int) -> BioView | None:
+    """Return a bio page. The sizes of its pictures are read here and not at every visit."""
+    row = tx.execute(_BIO, {"item": item, "account": account}).first()
+    if row is None:
+        return None
+    values: dict[str, Any] = dict(zip(_BIO_FIELDS, row, strict=True))
+    names = {block["picture"] for block in row.blocks if block.get("picture")}
+    return BioView(**values, picture_sizes=read_sizes(tx, account, names))
+
+
 _READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
     "file": _reader(files, FileView),
-    "bio": _reader(bios, BioView),
+    "bio": _find_bio,
 }
 
 
