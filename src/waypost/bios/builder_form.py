@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from waypost import clock
 from waypost.bios import design_form, ops, picture_copies, pictures
 from waypost.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
+from waypost.bios.profile_urls import profile_url
 from waypost.bios.schemas import CardBlock
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, parse_id
@@ -30,7 +31,7 @@ PARTS: Mapping[str, Sequence[str]] = {
 """Parts of each type of block. A block's fields are called `<key>.<part>`; the field `order` lists the keys."""
 _TIMES = ("showfrom", "showuntil")
 _LOCAL = "%Y-%m-%dT%H:%M:%S"
-_URL_PARTS = frozenset({"link.url", "image.image", "image.link", "social.url", "embed.url", "vcard.site"})
+_URL_PARTS = frozenset({"link.url", "image.image", "image.link", "embed.url", "vcard.site"})
 
 
 def submitted_form(context: PageContext, current: Mapping[str, Value] | None = None) -> Form:
@@ -117,6 +118,8 @@ def _submitted_block(context: PageContext, key: str) -> dict[str, str]:
         part: complete_url(value) if f"{block_type}.{part}" in _URL_PARTS else value.replace("\r\n", "\n").strip()
         for part, value in values.items()
     }
+    if block_type == "social":
+        values["url"] = profile_url(values["network"], values["url"])
     sent = {part: (fields.get(f"{key}.{part}") or [""])[-1].strip() for part in _TIMES}
     times = {part: _from_local(value, context.time_zone) for part, value in sent.items()}
     return {"type": block_type, **values, **_options({**times, "hidden": f"{key}.hidden" in fields})}
