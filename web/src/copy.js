@@ -1,12 +1,10 @@
 // Buttons that copy a text.
 import { showToast } from "./toast.js";
 
-const textOf = ({ dataset }) => dataset.copy ?? dataset.share;
-
-/** Copies the text of a button, or the URL of a link that shares it, and shows that it was copied. */
+/** Copies the text of a button, and shows that it was copied. */
 export async function copyText(button) {
   try {
-    await navigator.clipboard.writeText(textOf(button));
+    await navigator.clipboard.writeText(button.dataset.copy);
   } catch {
     copyBySelection(button); // the clipboard API needs HTTPS
   }
@@ -23,7 +21,7 @@ export async function copyText(button) {
 
 function copyBySelection(button) {
   const area = document.createElement("textarea");
-  area.value = textOf(button);
+  area.value = button.dataset.copy;
   (button.closest("dialog") ?? document.body).append(area);
   area.select();
   document.execCommand("copy");

@@ -1,16 +1,18 @@
-// The share menu of the device. Without one, the link itself opens an e-mail, and the URL is copied: a computer without a
-// program for e-mail does nothing with such a link.
-import { copyText } from "./copy.js";
+// The share menu of the device. Without one, a list of links to services: an e-mail alone does nothing on a computer without
+// a program for e-mail.
 
-/** Shares the URL of a link. Closing the menu is no error. */
+/** Shares the URL of a link, or shows or hides the services after it. Closing the menu of the device is no error. */
 export async function share(link) {
-  if (!navigator.share) {
-    await copyText(link);
-    return location.assign(link.href);
-  }
+  if (!navigator.share) return toggleServices(link);
   try {
     await navigator.share({ url: link.dataset.share });
   } catch (error) {
-    if (error.name !== "AbortError") location.assign(link.href);
+    if (error.name !== "AbortError") toggleServices(link);
   }
+}
+
+function toggleServices(link) {
+  const services = link.nextElementSibling;
+  services.hidden = !services.hidden;
+  link.setAttribute("aria-expanded", String(!services.hidden));
 }
