@@ -6,9 +6,19 @@ A few lines instead of a library: Babel would add its time of import and memory 
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
+from typing import Literal
 
-FIRST_WEEKDAY = {"pt": 6, "ar-XB": 5}
-"""First day of the week, 0 for Monday, where it is another: as in Brazil, and as in Egypt for the pseudo-language."""
+DateOrder = Literal["day-first", "month-first", "unambiguous"]
+"""How `03/04/2026` is read; `unambiguous`: not at all, because it can be two dates."""
+_REGIONS = {"de": "DE", "fr": "FR", "es": "ES", "pt": "BR", "ar-XB": "EG"}
+"""The region of a language whose reader tells none; that of English is unknown, and its week begins on Monday."""
+_SUNDAY = frozenset(
+    "AG AO AS BD BR BS BT BW BZ CA CO CV DM DO ET GT GU HK HN ID IL IN JM JP KE KH KR LA MH MM MO MT MX MZ NI NP PA PE"
+    " PH PK PR PT PY SA SG ST SV TH TL TT TW UM US VE VI WS YE ZA ZW".split()
+)
+_SATURDAY = frozenset("AF BH DJ DZ EG IQ IR JO KW LY OM QA SD SY".split())
+_MONTH_FIRST = frozenset("AS GU MH MP PA PH PR UM US VI".split())
+_YEAR_FIRST = frozenset("BT CA CN HU IR JP KP KR LT MN SE TW ZA".split())
 _THOUSANDS = {"de": ".", "fr": "\u202f", "es": ".", "pt": "."}
 _DECIMAL_COMMA = frozenset({"de", "es", "fr", "pt"})
 _MONTHS = {
@@ -22,6 +32,31 @@ _PERCENT = {"de": "\u00a0%", "es": "\u00a0%", "fr": "\u202f%"}
 _HOURS = {"de": "{hour:02} Uhr", "fr": "{hour:02} h", "es": "{hour}"}
 _LAST = {"de": " und ", "fr": " et ", "es": " y ", "pt": " e "}
 _ENGLISH_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+")
+
+
+def region(language: str, preferred: Sequence[Sequence[str]]) -> str:
+    """Return the region of a reader of the language, such as `GB`; "" if it is unknown.
+
+    `preferred` are the subtags of the browser's languages, in lower case, the first one first. The first region is that of
+    readers of English, because some prefer a language that the page does not have.
+    """
+    for code, *subtags in preferred:
+        name = next((subtag.upper() for subtag in subtags if len(subtag) == 2 or subtag.isdecimal()), "")
+        if name and language in ("en", code):
+            return name
+    return _REGIONS.get(language, "")
+
+
+def first_weekday(region: str) -> int:
+    """Return the first day of the week in a region, 0 for Monday."""
+    return 6 if region in _SUNDAY else 5 if region in _SATURDAY else 4 if region == "MV" else 0
+
+
+def date_order(region: str) -> DateOrder:
+    """Return the order of day and month in the dates of a region. Where the year is first, there is no usual one."""
+    if region in _MONTH_FIRST:
+        return "month-first"
+    return "unambiguous" if not region or region in _YEAR_FIRST else "day-first"
 
 
 def number(value: int, language: str) -> str:

@@ -14,6 +14,7 @@ from waypost.languages import PSEUDO_LANGUAGE
 from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
+_WEEKDAY = r'<th scope="row"><span aria-hidden="true">[^<]+</span><span class="[^"]+">([^<]+)'
 
 
 @pytest.fixture
@@ -46,6 +47,29 @@ def test_week_of_the_pseudo_language_begins_on_saturday(ana: Person, dashboard: 
     assert ["Sátúrdáý" in rows[0] or "Sátúrdáy" in rows[0], len(rows)] == [True, 7]
 
 
+@pytest.mark.parametrize(
+    ("accepted", "first", "points"),
+    [
+        ("en-US,en;q=0.9", "Sunday", ["2026-05-31", "2026-06-07"]),
+        ("en-GB,en;q=0.9", "Monday", ["2026-06-01", "2026-06-08"]),
+        ("en", "Monday", ["2026-06-01", "2026-06-08"]),
+        ("pt-BR", "domingo", ["2026-05-31", "2026-06-07"]),
+        ("de-DE", "Montag", ["2026-06-01", "2026-06-08"]),
+        ("ar-EG,en;q=0.5", "Saturday", ["2026-05-30", "2026-06-06"]),
+    ],
+)
+def test_weeks_of_charts_and_of_the_heat_map_begin_as_in_the_region(
+    ana: Person, dashboard: Browser, accepted: str, first: str, points: list[str]
+) -> None:
+    new_link(ana, "spring")
+    visit(dashboard.client, "spring")
+    dashboard.client.headers["Accept-Language"] = accepted
+    rows = re.findall(_WEEKDAY, dashboard.get("/statistics").text)
+    days = "from=2026-06-01&to=2026-06-08&interval=week"
+    file = dashboard.get(f"/statistics?{days}&format=csv").text
+    assert (rows[0].casefold(), re.findall(r'"week","([^ "]+)', file)) == (first.casefold(), points)
+
+
 def _heat_map(ana: Person, dashboard: Browser, language: str) -> tuple[list[str], str]:
     """Return the weekdays of the heat map in a language, and the page."""
     new_link(ana, "spring")
@@ -55,7 +79,7 @@ def _heat_map(ana: Person, dashboard: Browser, language: str) -> tuple[list[str]
     else:
         dashboard.submit("/language", at="/links", language=language)
     page = dashboard.get("/statistics").text
-    return re.findall(r'<th scope="row"><span aria-hidden="true">[^<]+</span><span class="[^"]+">([^<]+)', page), page
+    return re.findall(_WEEKDAY, page), page
 
 
 @pytest.mark.parametrize(

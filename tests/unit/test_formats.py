@@ -1,19 +1,27 @@
 """Formats by language: those of the Unicode CLDR, which Babel contains."""
 
+import re
 from datetime import UTC, datetime, time
 
 import pytest
 from babel import Locale
 from babel.dates import format_time, get_time_format
 from babel.lists import format_list
+from babel.localedata import locale_identifiers
 from babel.numbers import format_decimal, format_percent
 
 from waypost import formats
+from waypost.clicks.classify import language_ranges
 from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
 
 # English is that of Europe, Portuguese that of Brazil; weeks begin as in the largest country of the language in Europe,
 # for Portuguese as in Brazil and Portugal, for the pseudo-language as in Egypt.
 LOCALES = {"en": "en_GB", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "pt": "pt_BR"}
+_LOCALES = [
+    name
+    for name in locale_identifiers()
+    if re.fullmatch("(en|de|fr|pt)_[A-Z]{2}", name) and name != "en_BI"  # French is more usual in Burundi
+]
 BY_LANGUAGE = pytest.mark.parametrize(("language", "locale"), LOCALES.items())
 
 
@@ -46,8 +54,40 @@ def test_percentages_and_lists_are_those_of_cldr(language: str, locale: str) -> 
 
 
 @pytest.mark.parametrize(("language", "locale"), [*LOCALES.items(), (PSEUDO_LANGUAGE, "ar_EG")])
-def test_first_weekday_is_that_of_cldr(language: str, locale: str) -> None:
-    assert formats.FIRST_WEEKDAY.get(language, 0) == Locale.parse(locale).first_week_day
+def test_first_weekday_of_a_language_is_that_of_cldr(language: str, locale: str) -> None:
+    assert formats.first_weekday(formats.region(language, ())) == Locale.parse(locale).first_week_day
+
+
+def test_first_weekday_of_every_region_is_that_of_cldr() -> None:
+    locales = [Locale.parse(name) for name in locale_identifiers()]
+    regions = {locale.territory: locale.first_week_day for locale in locales if locale.territory}
+    assert {region: formats.first_weekday(region) for region in regions} == regions
+
+
+@pytest.mark.parametrize("name", _LOCALES)
+def test_order_of_dates_is_that_of_cldr(name: str) -> None:
+    first = re.sub("[^dMy]", "", Locale.parse(name).date_formats["short"].pattern)[0]
+    expected = {"d": "day-first", "M": "month-first", "y": "unambiguous"}[first]
+    assert formats.date_order(name[3:]) in (expected, "unambiguous")
+
+
+@pytest.mark.parametrize(
+    ("language", "accepted", "region"),
+    [
+        ("en", "en-US,en;q=0.9", "US"),
+        ("en", "en", ""),
+        ("en", "", ""),
+        ("en", "ar-EG,ar;q=0.9,en-US;q=0.8", "EG"),
+        ("en", "en;q=0.5, de-AT", "AT"),
+        ("de", "en-US,de-CH;q=0.5", "CH"),
+        ("de", "en-US", "DE"),
+        ("es", "es-419", "419"),
+        ("pt", "pt-PT", "PT"),
+        ("pt", "pt", "BR"),
+    ],
+)
+def test_region_of_a_reader(language: str, accepted: str, region: str) -> None:
+    assert formats.region(language, language_ranges.preferred(accepted)) == region
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,16 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from waypost import credentials
+from waypost import credentials, formats
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
+from waypost.clicks.classify import language_ranges
 from waypost.clicks.ingest import read_barrier
 from waypost.dashboard import flash, forms, list_position, quick_create
 from waypost.dashboard.flash import NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
-from waypost.dashboard.i18n import find_zone
+from waypost.dashboard.i18n import current_language, find_zone
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
@@ -97,6 +98,12 @@ class PageContext(RequestContext):
         in_form = self.fields.get(forms.TIME_ZONE, [""])[-1]
         of_account = self.session.timezone if self.session else ""
         return find_zone(in_form or of_account or unquote(self.request.cookies.get(TIME_ZONE_COOKIE, "")))
+
+    @property
+    def region(self) -> str:
+        """The region of the reader, as the browser's languages tell it, such as `GB`; "" if it is unknown."""
+        preferred = language_ranges.preferred(self.request.headers.get("accept-language", ""))
+        return formats.region(current_language.get(), preferred)
 
     @property
     def network(self) -> str:

@@ -1,13 +1,13 @@
 """The period of a statistics page: presets, days of the user's choice, and the period before it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, select
 
-from waypost import clock
+from waypost import clock, formats
 from waypost.api.date_range import span
 from waypost.clicks.stats.reports import Interval, Span
 from waypost.dashboard.context import PageContext
@@ -78,10 +78,11 @@ class Period:
         """The span of the same length before this one."""
         if self.span.part:
             first, after = self.span.part
-            return _hours(first - (after - first), first, self.span.zone)
+            previous = _hours(first - (after - first), first, self.span.zone)
+            return replace(previous, first_weekday=self.span.first_weekday)
         days = (self.span.end - self.span.start).days + 1
         shift = timedelta(days=min(days, (self.span.start - date.min).days))
-        return Span(self.span.start - shift, self.span.end - shift, self.span.interval, self.span.zone)
+        return replace(self.span, start=self.span.start - shift, end=self.span.end - shift)
 
     @property
     def has_previous(self) -> bool:
@@ -101,8 +102,13 @@ class Period:
 def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
     """Return the period of the query, in the user's time zone; with `bounds` only the part within them, in their zone.
 
-    A preset that is not within the bounds is their default.
+    A preset that is not within the bounds is their default. Weeks begin as in the reader's region.
     """
+    period = _requested(context, bounds)
+    return replace(period, span=replace(period.span, first_weekday=formats.first_weekday(context.region)))
+
+
+def _requested(context: PageContext, bounds: Bounds | None) -> Period:
     zone, default = (bounds.zone, bounds.default) if bounds else (context.time_zone, DEFAULT)
     if context.query("from") or context.query("to"):
         try:

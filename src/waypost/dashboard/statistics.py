@@ -210,7 +210,7 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
         "since": loaded.since,
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": statistics_parts.world_map(report.dimensions["countries"]),
-        "heat_map": statistics_parts.heat_map(loaded.times, period.span.zone),
+        "heat_map": statistics_parts.heat_map(loaded.times, period.span),
         "visited": statistics_parts.visited(loaded.clicks_by_item, loaded.items, report.total.clicks),
         "annotations": loaded.annotations,
     }

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
-from waypost import formats
 from waypost.clicks.geo import countries
 from waypost.clicks.stats.filtered_report import MAX_ITEMS
-from waypost.clicks.stats.reports import Times, clicks_by_hour_of_week
-from waypost.dashboard.i18n import current_language
+from waypost.clicks.stats.reports import Span, Times, clicks_by_hour_of_week
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visit_items import Item, Key
 
@@ -45,14 +42,13 @@ def world_map(clicks: Mapping[str, int]) -> list[Shape]:
     return shapes
 
 
-def heat_map(times: Times, zone: ZoneInfo) -> list[tuple[int, list[Hour]]]:
-    """Return each weekday, 0 for Monday, in the order of the language, and its 24 hours; nothing without clicks."""
-    hours = clicks_by_hour_of_week(times, zone)
+def heat_map(times: Times, span: Span) -> list[tuple[int, list[Hour]]]:
+    """Return each weekday, 0 for Monday, in the order of the span's weeks, and its 24 hours; nothing without clicks."""
+    hours = clicks_by_hour_of_week(times, span.zone)
     most = max(map(max, hours))
     if not most:
         return []
-    first = formats.FIRST_WEEKDAY.get(current_language.get(), 0)
-    weekdays = [(first + number) % len(hours) for number in range(len(hours))]
+    weekdays = [(span.first_weekday + number) % len(hours) for number in range(len(hours))]
     return [(day, [Hour(n, -(-n * _HEAT_LEVELS // most)) for n in hours[day]]) for day in weekdays]
 
 

@@ -116,13 +116,17 @@ class Report:
 
 @dataclass(frozen=True)
 class Span:
-    """Whole days from `start` to `end`, inclusive, in a time zone; with `part` only these seconds of them."""
+    """Whole days from `start` to `end`, inclusive, in a time zone; with `part` only these seconds of them.
+
+    Weeks begin with `first_weekday`, 0 for Monday.
+    """
 
     start: date
     end: date
     interval: Interval
     zone: ZoneInfo
     part: tuple[int, int] | None = None
+    first_weekday: int = 0
 
     def seconds(self) -> tuple[int, int]:
         """Return the first second and the second after the last, since 1970."""
@@ -239,14 +243,14 @@ def _start_of(second: int, span: Span) -> datetime:
     local = datetime.fromtimestamp(second, span.zone).replace(tzinfo=None)
     if span.interval == "hour":
         return local.replace(minute=0, second=0)
-    return _first_midnight(local.replace(hour=0, minute=0, second=0), span.interval)
+    return _first_midnight(local.replace(hour=0, minute=0, second=0), span)
 
 
-def _first_midnight(midnight: datetime, interval: Interval) -> datetime:
+def _first_midnight(midnight: datetime, span: Span) -> datetime:
     """Return the first midnight of the point that a day belongs to."""
-    if interval == "week":
-        return midnight - timedelta(days=midnight.weekday())
-    return midnight.replace(day=1) if interval == "month" else midnight
+    if span.interval == "week":
+        return midnight - timedelta(days=(midnight.weekday() - span.first_weekday) % 7)
+    return midnight.replace(day=1) if span.interval == "month" else midnight
 
 
 def _starts(span: Span) -> list[datetime]:
@@ -254,7 +258,7 @@ def _starts(span: Span) -> list[datetime]:
     if span.interval == "hour":  # days with a clock change have 23 or 25 hours
         first, after = span.seconds()
         return sorted({_start_of(second, span) for second in (*range(first, after, 3600), after - 1)})
-    begin = _first_midnight(datetime.combine(span.start, time.min), span.interval)
+    begin = _first_midnight(datetime.combine(span.start, time.min), span)
     if span.interval == "month":
         months = range(begin.year * 12 + begin.month - 1, span.end.year * 12 + span.end.month)
         return [datetime.combine(date(month // 12, month % 12 + 1, 1), time.min) for month in months]
