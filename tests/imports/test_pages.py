@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.imports import SHOP, await_import
 from waypost import clock
-from waypost.db.schema import import_plans
+from waypost.db.schema import import_plans, import_rows
 
 HASH = "$2b$12$abc"
 """The hash of a password: the link comes disabled."""
@@ -78,3 +78,55 @@ def test_import_is_called_complete_when_it_can_be_undone(ana: Person, dashboard:
         _apply_plan(ana, busy_until)
         page = dashboard.get("/import").text
         assert (re.findall("The [^<]*(?:imported …|complete[.])", page), f">{link}</a>" in page) == ([heading], True)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "typed", "day"),
+    [
+        ("de", "31.12.2999", "2999-12-31"),
+        ("de", "03/04/2999", "2999-04-03"),
+        ("en-GB", "31/12/2999", "2999-12-31"),
+        ("en-GB", "03/04/2999", "2999-04-03"),
+        ("en-GB", "12/31/2999", ""),
+        ("fr", "03-04-2999", "2999-04-03"),
+        ("es-MX", "03/04/2999", "2999-04-03"),
+        ("pt", "03/04/2999", "2999-04-03"),
+        ("en-US,en;q=0.9", "12/31/2999", "2999-12-31"),
+        ("en-US,en;q=0.9", "03/04/2999", "2999-03-04"),
+        ("en-US,en;q=0.9", "31/12/2999", ""),
+        ("en", "12/31/2999", "2999-12-31"),
+        ("en", "03/04/2999", ""),
+        ("fr-CA", "03/04/2999", ""),
+    ],
+)
+def test_dates_of_a_file_are_read_as_in_the_region_of_the_reader(
+    ana: Person, dashboard: Browser, accepted: str, typed: str, day: str
+) -> None:
+    dashboard.client.headers["Accept-Language"] = accepted
+    _submit(dashboard, f"alias,url,expiry\nspring,{SHOP},{typed}")
+    await_import(ana)
+    (row,) = ana.get("/import/rows")["data"]["rows"]
+    expiry = ana.database.read(lambda tx: tx.execute(select(import_rows.c.fields)).scalar_one())["columns"]["expiry"]
+    assert (row["fate"], expiry and clock.day(expiry)) == (("create", day) if day else ("impossible", None))
+    is_unclear = typed.startswith("03") and day != ""
+    assert (f"The date {typed} was read as {day}" in row["reason"]) == is_unclear
+
+
+def test_form_chooses_the_order_of_dates_and_the_plan_tells_it(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.headers["Accept-Language"] = "de"
+    form = dashboard.get("/import/new").text
+    assert re.search(r'<option value="day-first"\s+selected', form)
+    _submit(dashboard, f"url,expiry\n{SHOP},03/04/2999", dates="month-first")
+    await_import(ana)
+    page = " ".join(dashboard.get("/import").text.split())
+    assert "Ohne Alias" in page
+    assert "Das Datum 03/04/2999 wurde als 2999-03-04 gelesen, weil der Monat zuerst steht." in page
+
+
+def test_running_import_is_refreshed_with_the_chosen_rows(ana: Person, dashboard: Browser) -> None:
+    _submit(dashboard, f"alias,url\nspring,{SHOP}")
+    await_import(ana)
+    _apply_plan(ana, clock.now() + 30)
+    page = dashboard.get("/import?fate=there").text
+    assert 'data-hx-get="/dashboard/import?fate=there"' in page
+    assert re.findall(r'href="([^"]*)">Refresh<', page) == ["/dashboard/import?fate=there"]

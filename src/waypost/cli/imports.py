@@ -4,7 +4,7 @@ import getpass
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -13,6 +13,7 @@ from waypost import clock, csv_export
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
+from waypost.formats import DateOrder
 from waypost.imports import apply as applying
 from waypost.imports import plan_removal, plan_report, planner, plans
 from waypost.imports import undo as undoing
@@ -56,12 +57,23 @@ _Folders = Annotated[Folders, typer.Option(help="Folders and groups become campa
 _TimeZone = Annotated[
     str, typer.Option(metavar="ZONE", help="Time zone of dates in CSV files and YOURLS that do not name one.")
 ]
+_Dates = Annotated[
+    DateOrder, typer.Option(help="Order in dates of CSV files such as 03/04/2026. unambiguous: refuse these.")
+]
 _Report = Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")]
 _Apply = Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")]
 _Undo = Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")]
 _Discard = Annotated[
     bool, typer.Option("--discard", help="Delete the plan of the last import; its links stay, and undo ends.")
 ]
+
+
+class _Reading(NamedTuple):
+    """How a file is read: its columns by field, and the zone and order of its dates."""
+
+    columns: dict[str, str]
+    zone: ZoneInfo
+    dates: DateOrder
 
 
 def import_links(
@@ -76,6 +88,7 @@ def import_links(
     conflicts: _Conflicts = "skip",
     folders: _Folders = "campaign",
     timezone: _TimeZone = "UTC",
+    dates: _Dates = "unambiguous",
     report: _Report = None,
     apply: _Apply = False,
     undo: _Undo = False,
@@ -93,7 +106,8 @@ def import_links(
     source_options = registry.ServiceOptions(url, _zone(timezone), history, registry.hosts_of(url))
     with access.database_and_account(identifier) as (database, account):
         if file is not None:
-            _plan_file(database, account.id, file, _pairs(column, "--column"), _zone(timezone), options)
+            reading = _Reading(_pairs(column, "--column"), _zone(timezone), dates)
+            _plan_file(database, account.id, file, reading, options)
         elif service is not None:
             source = registry.of_service(service, _token(token_file), source_options)
             planner.make(database, access.settings(), account.id, source, options)
@@ -115,14 +129,18 @@ def _require_source(file: Path | None, service: str | None, *, apply: bool) -> N
         raise typer.BadParameter("is required without --from, --apply or --undo", param_hint="FILE")
 
 
-def _plan_file(
-    database: Database, account: int, file: Path, columns: dict[str, str], zone: ZoneInfo, options: planner.Options
-) -> None:
+def _plan_file(database: Database, account: int, file: Path, reading: _Reading, options: planner.Options) -> None:
     try:
         settings = access.settings()
         with (
             closing(open_store(settings)) as store,
-            open_file(file, columns, zone, Staging(database, store, settings, account)) as source,
+            open_file(
+                file,
+                reading.columns,
+                reading.zone,
+                Staging(database, store, settings, account),
+                dates=reading.dates,
+            ) as source,
         ):
             planner.make(database, settings, account, source, options)
     except OSError as error:

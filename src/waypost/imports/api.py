@@ -92,7 +92,9 @@ def _start(context: RequestContext, new: NewImport) -> ImportAnswer:
         options = registry.ServiceOptions(new.url or "", zone, new.history is not False, hosts)
         return runner.read_service(context, new.service, new.token or "", options, new.options, _responding(context))
     file = context.read(lambda tx: files.get_owned(tx, context.account, new.file or 0))
-    return runner.read_stored_file(context, file.object, new.columns or {}, zone, new.options, _responding(context))
+    dates = new.dates or "unambiguous"
+    respond = _responding(context)
+    return runner.read_stored_file(context, file.object, new.columns or {}, zone, new.options, respond, dates=dates)
 
 
 def _responding(context: RequestContext) -> Callable[[Connection], ImportAnswer]:

@@ -46,7 +46,7 @@ def main(channel: Channel) -> None:
             os.environ["SQLITE_TMPDIR"] = request["folder"]
         zone = ZoneInfo(request["zone"]) if request["zone"] else None
         source = stack.enter_context(
-            files.open_source(Path(request["path"]), request["columns"], zone, request["shapes"])
+            files.open_source(Path(request["path"]), request["columns"], zone, request["dates"], request["shapes"])
         )
         service = source.reader.service if isinstance(source, ArchiveSource) else None
         channel.send({"name": source.name, "ignored": source.ignored, "service": service})

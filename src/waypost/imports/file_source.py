@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from waypost.errors import Problem, invalid
+from waypost.formats import DateOrder
 from waypost.imports.archives.kinds import shapes
 from waypost.imports.archives.staging import Staging
 from waypost.imports.cancellation import Cancellation
@@ -50,11 +51,11 @@ class FileSource:
         self.service: str | None = None
         self._sandbox, self._staging, self._cancellation = sandbox, staging, cancellation
 
-    def open(self, path: Path, columns: Mapping[str, str], zone: ZoneInfo | None) -> None:
+    def open(self, path: Path, columns: Mapping[str, str], zone: ZoneInfo | None, dates: DateOrder) -> None:
         """Open the file. Raises INVALID on `file` or `column`, OSError."""
         folder = str(self._staging.settings.data_dir.resolve()) if self._staging else ""
-        request = {"path": str(path.resolve()), "columns": dict(columns), "zone": zone and zone.key, "folder": folder}
-        opened = self._call(_OPENED, {**request, "shapes": shapes()})
+        request = {"path": str(path.resolve()), "columns": dict(columns), "zone": zone and zone.key, "dates": dates}
+        opened = self._call(_OPENED, {**request, "folder": folder, "shapes": shapes()})
         self.name, self.ignored, self.service = opened.name, opened.ignored, opened.service
 
     def __iter__(self) -> Iterator[Record]:
@@ -129,8 +130,12 @@ def open_file(
     zone: ZoneInfo | None = None,
     staging: Staging | None = None,
     cancellation: Cancellation | None = None,
+    *,
+    dates: DateOrder = "unambiguous",
 ) -> Iterator[FileSource]:
     """Open a file, whose content tells its kind. Archives need `staging`. A cancellation ends the child process.
+
+    `zone` and `dates` are for the dates of CSV files, see CsvSource.
 
     Raises INVALID on `file` or `column`, OSError.
     """
@@ -140,7 +145,7 @@ def open_file(
     limits = Limits(_MEMORY, seconds, seconds * _WALL, 2 * size + _DISK)
     with process.start(_TARGET, limits) as sandbox, cancellation.calling(sandbox.kill):
         source = FileSource(sandbox, staging, cancellation)
-        source.open(path, columns, zone)
+        source.open(path, columns, zone, dates)
         yield source
 
 

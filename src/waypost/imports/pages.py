@@ -9,6 +9,7 @@ import anyio.to_thread
 from pydantic import AfterValidator, BeforeValidator
 from starlette.responses import Response
 
+from waypost import formats
 from waypost.api.types import Paragraph
 from waypost.dashboard import downloads, forms
 from waypost.dashboard.context import PageContext
@@ -151,7 +152,8 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile 
         service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
         runner.read_service(context, new.service, new.key or "", service_options, options, _no_response)
     elif file is not None:
-        runner.read_file(context, file, _columns(new.columnnames or ""), zone, options, _no_response)
+        columns, dates = _columns(new.columnnames or ""), new.dates or formats.date_order(context.region)
+        runner.read_file(context, file, columns, zone, options, _no_response, dates=dates)
     else:
         raise Problem(Kind.INVALID, "Choose a file, or a service.", field="file")
     return context.redirect(_PATH)
@@ -180,7 +182,8 @@ def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem
 
 
 def _first_page(context: PageContext) -> Response:
-    return _form_page(context, Form({**_FIRST, "timezone": context.time_zone.key}))
+    dates = formats.date_order(context.region)
+    return _form_page(context, Form({**_FIRST, "timezone": context.time_zone.key, "dates": dates}))
 
 
 def _form(fields: dict[str, list[str]]) -> Form:

@@ -31,6 +31,7 @@ _MAX_CHARACTERS = 4 << 20  # of a batch
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _MAX_LOSSES = 20_000
 _ROWS_ABOVE_LIMIT = 10_000
+_KEPT = frozenset({"create", "changed"})
 
 
 class Source(Protocol):
@@ -243,7 +244,7 @@ class _Planner:
             "stage": _stage(record),
             "line": record.line,
             "fate": fate,
-            "reason": reason,
+            "reason": "\n".join(filter(None, [reason, *(record.notes if fate in _KEPT else ())])),
             "losses": "; ".join(record.losses)[:_MAX_LOSSES],
             "source_id": candidate.source_id,
             "host": _storable(

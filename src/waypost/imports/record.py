@@ -33,7 +33,8 @@ class Record:
     """A row of a source; `kind` is one of `db.schema.nouns`. Times are Unix seconds; `password` is in plain text.
 
     `source_id` identifies the row in its source; without one, alias or destination do. `problem` says why the row
-    cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
+    cannot be imported, `losses` what an imported link lacks, `notes` how an unclear value was read.
+    `host` is "" if the source has none.
     `colors` are those of tags, #rrggbb. `folder` is the name of a group of links. `fields` are further fields of POST
     /url/add, such as geotarget. `clicks` are all clicks in the source; `history` are those whose time is known, oldest
     first. It is read only if the link is created. `sharing` are the source ids of all rows that share their history,
@@ -70,6 +71,7 @@ class Record:
     stored: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
     losses: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def shorten(self) -> None:
         """Make texts valid, and bound everything; note each change of the content as a loss.

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
 from waypost.errors import Problem, invalid, not_found
+from waypost.formats import DateOrder
 from waypost.imports import apply, jobs, plan_removal, planner, plans, undo, uploads
 from waypost.imports.archives.staging import Staging
 from waypost.imports.file_source import open_file
@@ -60,6 +61,8 @@ def read_stored_file(
     zone: ZoneInfo,
     options: Options,
     respond: Respond[R],
+    *,
+    dates: DateOrder,
 ) -> R:
     """Start to read an object of the storage. Raises NOT_FOUND, and as `start_reading`."""
     size = context.store.size(name)
@@ -81,7 +84,7 @@ def read_stored_file(
     @contextmanager
     def open_copy() -> Iterator[Source]:
         copy = uploads.copy(context.settings.data_dir, context.account, size, load)
-        with copy, open_file(copy.path, columns, zone, _staging(context), job.cancellation) as source:
+        with copy, open_file(copy.path, columns, zone, _staging(context), job.cancellation, dates=dates) as source:
             yield source
 
     return start_reading(context, job, "file", _limited(open_copy, job, size), options, respond)
@@ -94,13 +97,15 @@ def read_file(
     zone: ZoneInfo,
     options: Options,
     respond: Respond[R],
+    *,
+    dates: DateOrder,
 ) -> R:
     """Start to read an uploaded file, which is deleted at the end. Raises as `start_reading`."""
     job = _job(context)
 
     @contextmanager
     def open_upload() -> Iterator[Source]:
-        with file, open_file(file.path, columns, zone, _staging(context), job.cancellation) as source:
+        with file, open_file(file.path, columns, zone, _staging(context), job.cancellation, dates=dates) as source:
             yield source
 
     try:

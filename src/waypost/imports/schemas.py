@@ -9,6 +9,7 @@ from waypost import clock
 from waypost.api.request_body import Body
 from waypost.api.responses import Success
 from waypost.api.types import CreatedAt, ItemId, Line, Url
+from waypost.formats import DateOrder
 from waypost.imports.plan_report import FATES
 from waypost.imports.planner import Options
 from waypost.imports.plans import Conflicts, Fate, Folders, Plan, State, Summary
@@ -84,6 +85,14 @@ class NewImport(Body):
         Field(
             description="Time zone of dates in CSV files and YOURLS that do not name one; UTC by default.",
             examples=["Europe/Berlin"],
+        ),
+    ] = None
+    dates: Annotated[
+        DateOrder | None,
+        Field(
+            description="Order in dates of CSV files such as `03/04/2026`; by default `unambiguous`, which refuses"
+            " dates that can be two dates.",
+            examples=["day-first"],
         ),
     ] = None
     hosts: Annotated[_Pairs | None, _HOSTS] = None

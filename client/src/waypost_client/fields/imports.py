@@ -27,6 +27,10 @@ class NewImport(TypedDict, total=False):
     """Columns of a CSV file by field, where they have other names."""
     timezone: str | None
     """Time zone of dates in CSV files and YOURLS that do not name one; UTC by default."""
+    dates: Literal["day-first", "month-first", "unambiguous"] | None
+    """Order in dates of CSV files such as `03/04/2026`; by default `unambiguous`, which refuses dates that can
+    be two dates.
+    """
     hosts: Mapping[str, str] | None
     """Hosts of the source, and the host here for each; empty for the service's own. The empty host of the source
     is that of links without one, such as in a dump of YOURLS.

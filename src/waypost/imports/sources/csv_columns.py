@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from waypost import clock
 from waypost.errors import invalid
+from waypost.formats import DateOrder
 from waypost.imports.record import Record
 from waypost.imports.sources.csv_lines import Cells, CsvFile
 from waypost.text_folding import folded
@@ -46,12 +47,18 @@ class CsvSource:
 
     name = "csv"
 
-    def __init__(self, file: BinaryIO, columns: Mapping[str, str], zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        columns: Mapping[str, str],
+        zone: tzinfo | None = None,
+        dates: DateOrder = "unambiguous",
+    ) -> None:
         """`columns` maps fields to column names. Times without an offset are in `zone`, by default UTC.
 
-        Raises INVALID on `file` or `column`.
+        `dates` is the order in all dates such as `03/04/2026`. Raises INVALID on `file` or `column`.
         """
-        self._file, self._zone = CsvFile(file), zone or UTC
+        self._file, self._dates = CsvFile(file), _Dates(zone or UTC, dates)
         self._indexes = _indexes(self._file, columns)
         used = set(self._indexes.values())
         self.ignored = [name for index, name in enumerate(self._file.header) if name and index not in used]
@@ -80,8 +87,8 @@ class CsvSource:
         record.description = get("description", "")
         record.tags = re.split(r",", get("tags", "")) if "," in get("tags", "") else get("tags", "").split("|")
         record.clicks = _clicks(record, get("clicks", ""))
-        record.created = _created(record, get("created", ""), self._zone)
-        record.expiry = _expiry(record, get("expiry", ""), self._zone)
+        record.created = self._dates.created(record, get("created", ""))
+        record.expiry = self._dates.expiry(record, get("expiry", ""))
         record.clicklimit = _limit(record, get("clicklimit", ""))
         _set_password(record, get("password", ""))
         return record
@@ -157,53 +164,84 @@ def _limit(record: Record, text: str) -> int | None:
     return int(text)
 
 
-def _created(record: Record, text: str, zone: tzinfo) -> int | None:
-    if not text:
-        return None
-    try:
-        return _second(f"{text} 00:00:00" if clock.is_day(text) else text, zone)
-    except ValueError:
-        record.losses.append("the date of creation is not a date; the link gets the date of the import")
-        return None
+class _Dates:
+    """Reads dates. In those with slashes or hyphens the month can be first, so `order` is that of all."""
+
+    def __init__(self, zone: tzinfo, order: DateOrder) -> None:
+        self._zone, self._order = zone, order
+
+    def created(self, record: Record, text: str) -> int | None:
+        if not text:
+            return None
+        try:
+            return self._second(record, text, is_start=True)
+        except ValueError:
+            record.losses.append("the date of creation is not a date, and the link gets the date of the import")
+            return None
+
+    def expiry(self, record: Record, text: str) -> int | None:
+        if text in ("", "0"):
+            return None
+        try:
+            return self._second(record, text)
+        except ValueError:
+            record.problem = record.problem or self._problem(text[:100])
+            return None
+
+    def _problem(self, text: str) -> str:
+        match = _LOCAL_DATE.fullmatch(text)
+        if match is None or match[2] == "." or self._order == "unambiguous":
+            return f"expiry must be a date such as 2026-12-31. {text} does not exist, or can be two dates."
+        if self._order == "day-first":
+            return f"expiry must be a date such as 2026-12-31. {text} does not exist if the day is first."
+        return f"expiry must be a date such as 2026-12-31. {text} does not exist if the month is first."
+
+    def _second(self, record: Record, text: str, *, is_start: bool = False) -> int:
+        """Return a Unix time: seconds, milliseconds, or text without an offset in the zone. Raises ValueError.
+
+        A date alone is its last second, or its first one.
+        """
+        if re.fullmatch(r"[0-9]{9,14}", text):
+            number = int(text)
+            return number if number < 10**11 else number // 1000
+        iso = self._iso(text)
+        second = clock.last_second(f"{iso} 00:00:00" if is_start and clock.is_day(iso) else iso, self._zone)
+        if not 0 <= second <= _MAX_SECOND:
+            raise ValueError("not a date")
+        self._note(record, text, iso[:10])
+        return second
+
+    def _iso(self, text: str) -> str:
+        """Return a date of a spreadsheet, such as `31.12.2026`, as `2026-12-31`, and any other text as it is.
+
+        A date that can be two dates stays if the order is not known, and is refused.
+        """
+        match = _LOCAL_DATE.fullmatch(text)
+        if match is None:
+            return text
+        first, separator, second, year, rest = match.groups(default="")
+        is_day_first = separator == "." or self._order == "day-first"
+        if separator != "." and self._order == "unambiguous":
+            if _can_be_two(first, second):
+                return text
+            is_day_first = int(first) > _MONTHS
+        day, month = (first, second) if is_day_first else (second, first)
+        clock_time = rest if rest.count(":") != 1 else f"{rest}:00"
+        return f"{year}-{int(month):02}-{int(day):02}" + (f" {clock_time}" if clock_time else "")
+
+    def _note(self, record: Record, text: str, day: str) -> None:
+        """Note how a date was read that can be two dates."""
+        match = _LOCAL_DATE.fullmatch(text)
+        if match is None or match[2] == "." or not _can_be_two(match[1], match[3]):
+            return
+        if self._order == "day-first":
+            record.notes.append(f"The date {text} was read as {day}, because the day is first.")
+        else:
+            record.notes.append(f"The date {text} was read as {day}, because the month is first.")
 
 
-def _expiry(record: Record, text: str, zone: tzinfo) -> int | None:
-    if text in ("", "0"):
-        return None
-    try:
-        return _second(text, zone)
-    except ValueError:
-        problem = f"expiry must be a date such as 2026-12-31. {text[:100]} does not exist, or can be two dates."
-        record.problem = record.problem or problem
-        return None
-
-
-def _second(text: str, zone: tzinfo) -> int:
-    """Return a Unix time: seconds, milliseconds, or text without an offset in `zone`. Raises ValueError."""
-    text = _iso_date(text)
-    if re.fullmatch(r"[0-9]{9,14}", text):
-        number = int(text)
-        return number if number < 10**11 else number // 1000
-    second = clock.last_second(text, zone)
-    if not 0 <= second <= _MAX_SECOND:
-        raise ValueError("not a date")
-    return second
-
-
-def _iso_date(text: str) -> str:
-    """Return a date of a spreadsheet, such as `31.12.2026`, as `2026-12-31`, and any other text as it is.
-
-    With slashes or hyphens the month can be first: a date that can be two dates stays, and is refused.
-    """
-    match = _LOCAL_DATE.fullmatch(text)
-    if match is None:
-        return text
-    first, separator, second, year, rest = match.groups(default="")
-    day, month = (first, second) if separator == "." or int(first) > _MONTHS else (second, first)
-    if separator != "." and first != second and int(day) <= _MONTHS:
-        return text
-    clock_time = rest if rest.count(":") != 1 else f"{rest}:00"
-    return f"{year}-{int(month):02}-{int(day):02}" + (f" {clock_time}" if clock_time else "")
+def _can_be_two(first: str, second: str) -> bool:
+    return first != second and max(int(first), int(second)) <= _MONTHS
 
 
 def _set_password(record: Record, text: str) -> None:

@@ -1,13 +1,14 @@
 """The sources that read a file, whose content tells its kind. They run in a child process (`file_child`)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from waypost.errors import invalid
+from waypost.formats import DateOrder
 from waypost.imports.archives import reader
 from waypost.imports.archives.source import ArchiveSource, Shape
 from waypost.imports.sources import sqlite_files
@@ -25,22 +26,22 @@ _STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|STA
 
 @contextmanager
 def open_source(
-    path: Path, columns: Mapping[str, str], zone: ZoneInfo | None, shapes: Mapping[str, Shape]
+    path: Path, columns: Mapping[str, str], zone: ZoneInfo | None, dates: DateOrder, shapes: Mapping[str, Shape]
 ) -> Iterator[FileSource]:
     """Open a file. `shapes` are for archives. Raises INVALID on `file` or `column`, OSError."""
     with path.open("rb") as file:
         start = file.read(_START)
         file.seek(0)
-        yield _source(path, file, start, columns, zone, shapes)
+        yield _source(path, file, start, shapes, lambda: CsvSource(file, columns, zone, dates), zone)
 
 
 def _source(
     path: Path,
     file: BinaryIO,
     start: bytes,
-    columns: Mapping[str, str],
-    zone: ZoneInfo | None,
     shapes: Mapping[str, Shape],
+    read_csv: Callable[[], CsvSource],
+    zone: ZoneInfo | None,
 ) -> FileSource:
     if start.startswith(reader.MAGIC):
         return ArchiveSource(file, shapes)
@@ -55,4 +56,4 @@ def _source(
         )
     if _STATEMENT.match(text):
         return YourlsDumpSource(file, zone=zone)
-    return CsvSource(file, columns, zone)
+    return read_csv()
