@@ -37,8 +37,8 @@ _ENGLISH_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+")
 def region(language: str, preferred: Sequence[Sequence[str]]) -> str:
     """Return the region of a reader of the language, such as `GB`; "" if it is unknown.
 
-    `preferred` are the subtags of the browser's languages, in lower case, the first one first. The first region is that of
-    readers of English, because some prefer a language that the page does not have.
+    `preferred` are the subtags of the browser's languages, in lower case, the first one first. The first region is that
+    of readers of English, because some prefer a language that the page does not have.
     """
     for code, *subtags in preferred:
         name = next((subtag.upper() for subtag in subtags if len(subtag) == 2 or subtag.isdecimal()), "")
