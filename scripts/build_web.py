@@ -28,7 +28,9 @@ class FrontEnd(BuildHookInterface[Any]):
         build(Path(self.root))
         if version == "standard":
             self.pack_deployment(Path(self.root), build_data)
-        runpy.run_path(str(Path(self.root) / "scripts" / "build_messages.py"))["compile_catalogs"](Path(self.root))
+        scripts = Path(self.root) / "scripts"
+        runpy.run_path(str(scripts / "build_font.py"))["copy_font"](Path(self.root))
+        runpy.run_path(str(scripts / "build_messages.py"))["compile_catalogs"](Path(self.root))
 
     @staticmethod
     def pack_deployment(root: Path, build_data: dict[str, Any]) -> None:

@@ -102,7 +102,7 @@ def install_dependencies(uv: str, source: Path) -> Path:
 
 
 def components(source: Path, python: Path, version: str) -> dict[str, Any]:
-    """Return the software bill of materials: the Python packages at run time and the packages in the dashboard."""
+    """Return the software bill of materials: Python packages at run time, the font, and packages in the dashboard."""
     reproducible = ("--output-reproducible", "--spec-version", "1.6", "--pyproject", "pyproject.toml")
     program = (Path(sys.executable).parent / "cyclonedx-py", "environment", *reproducible)
     bom: dict[str, Any] = json.loads(run(*program, python, folder=source))
@@ -111,9 +111,25 @@ def components(source: Path, python: Path, version: str) -> dict[str, Any]:
     only = ("--package-lock-only", "--omit", "dev", "--omit", "optional", "--sbom-format", "cyclonedx")
     web = json.loads(run(*node, "sbom", *only, folder=source / "web"))
     bom["metadata"]["component"]["version"] = version
-    bom["components"] += web["components"]
+    bom["components"] += [font(source), *web["components"]]
     bom["dependencies"] += web["dependencies"]
     return bom
+
+
+def font(source: Path) -> dict[str, Any]:
+    """Return the component of the font, which the build copies into the wheel."""
+    locked = tomllib.loads((source / "uv.lock").read_text())["package"]
+    version = next(package["version"] for package in locked if package["name"] == "font-roboto")
+    address = f"pkg:pypi/font-roboto@{version}"
+    license_ = {"license": {"id": "Apache-2.0"}}
+    return {
+        "type": "library",
+        "bom-ref": address,
+        "name": "font-roboto",
+        "version": version,
+        "purl": address,
+        "licenses": [license_],
+    }
 
 
 def checksums(out: Path, version: str) -> list[Path]:

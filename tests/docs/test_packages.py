@@ -11,9 +11,11 @@ import tarfile
 import time
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -36,6 +38,7 @@ _LICENSES = {
     "License :: OSI Approved :: Apache Software License", "License :: OSI Approved :: BSD License",
     "LGPL-3.0-only", "MPL-2.0",  # libraries that are installed unchanged, next to waypost
 }  # fmt: skip
+_PYTHONS = ("311", "312", "313")
 _UNDECLARED = {"htmx.org": "0BSD"}  # web/package-lock.json has no license of it; its LICENSE file has this one
 _REPOSITORY = "https://code.example.com/waypost"
 _CLIENT = f"waypost_client-{__version__}-py3-none-any.whl"
@@ -141,6 +144,7 @@ def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> N
     assert {f"waypost/deploy/{path.name}" for path in (ROOT / "deploy").iterdir()} <= names
     assert "waypost/dashboard/static/manifest.json" in names
     assert "waypost/visits/locales/de/LC_MESSAGES/messages.mo" in names
+    assert {"waypost/qrcode/font/roboto-bold.ttf", "waypost/qrcode/font/LICENSE.txt"} <= names
     assert [name for name in names if name.endswith(".po")] == []
     fields = (
         "Summary",
@@ -172,7 +176,7 @@ def test_source_distribution_contains_no_built_files(release: Path) -> None:
     with tarfile.open(release / f"waypost-{__version__}.tar.gz") as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert {"LICENSE", "web/package-lock.json", "deploy/Dockerfile", "scripts/build_web.py"} <= set(names)
-    assert [name for name in names if "/static/" in name or name.endswith(".mo")] == []
+    assert [name for name in names if "/static/" in name or name.endswith((".mo", ".ttf"))] == []
 
 
 def test_bill_of_materials_lists_every_component(release: Path) -> None:
@@ -183,7 +187,8 @@ def test_bill_of_materials_lists_every_component(release: Path) -> None:
     listed = {component["name"].lower().replace("_", "-") for component in bom["components"]}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     python = {_name(requirement) for requirement in project["dependencies"]}
-    assert python | json.loads((ROOT / "web" / "package.json").read_text())["dependencies"].keys() <= listed
+    web = json.loads((ROOT / "web" / "package.json").read_text())["dependencies"].keys()
+    assert python | web | {"font-roboto"} <= listed  # the font is in the wheel
 
 
 def test_license_of_every_component_permits_distribution(release: Path) -> None:
@@ -206,6 +211,44 @@ def test_dependency_on_next_major_version_is_excluded() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     unbounded = {_name(requirement) for requirement in project["dependencies"] if "<" not in requirement}
     assert unbounded == _NUMBERED_BY_YEAR
+
+
+def test_every_package_of_an_installation_has_a_wheel_for_each_python_and_machine() -> None:
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    needed, pending = set[str](), ["waypost"]
+    while pending:
+        name = pending.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        for package in (package for package in locked if package["name"] == name):
+            extras = package.get("optional-dependencies", {}).values()
+            edges = [*package.get("dependencies", ()), *(edge for extra in extras for edge in extra)]
+            pending += [edge["name"] for edge in edges if "win32" not in edge.get("marker", "")]
+    built = {
+        (package["name"], python, machine)
+        for package in locked
+        if package["name"] in needed - {"waypost"}
+        for python in _PYTHONS
+        for machine in ("x86_64", "aarch64")
+        if not any(_fits(wheel["url"], python, machine) for wheel in _of_all_versions(locked, package["name"]))
+    }
+    assert "fonttools" in needed
+    assert built == set()
+
+
+def _of_all_versions(locked: list[dict[str, Any]], name: str) -> Iterator[dict[str, str]]:
+    """Yield the wheels of a package, which can have several versions in the lock file."""
+    for package in locked:
+        if package["name"] == name:
+            yield from package.get("wheels", ())
+
+
+def _fits(url: str, python: str, machine: str) -> bool:
+    """Return whether a wheel is for a version of Python, such as "311", on Linux with glibc on this machine."""
+    pythons, abi, platforms = url.rpartition("/")[2].removesuffix(".whl").split("-")[-3:]
+    is_python = f"cp{python}" in pythons or "py3" in pythons or (abi == "abi3" and int(pythons[2:]) <= int(python))
+    return is_python and (platforms == "any" or ("manylinux" in platforms and machine in platforms))
 
 
 @pytest.mark.parametrize("installer", ["pip", "uvx"])

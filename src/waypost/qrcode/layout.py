@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import font_roboto
 from fontTools.pens.basePen import BasePen
 from fontTools.ttLib import TTFont
 
 from waypost.qrcode.encode import Symbol
 from waypost.qrcode.styles import Eyes, Style
 
-FONT = font_roboto.RobotoBold
+FONT = str(Path(__file__).with_name("font") / "roboto-bold.ttf")
+"""Roboto Bold. The build copies it (scripts/build_font.py)."""
 DOT = 0.9
 """Width of a dot."""
 BAR = 0.8
