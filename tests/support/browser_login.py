@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from tests.conftest import PASSWORD
 from tests.support import accessibility
-from tests.support.browser import HOST, browser, served, window
+from tests.support.browser import HOST, served, window
 from tests.support.fake_internet import FakeInternet
 from tests.support.layout import check_layout
 from tests.support.server import free_port
@@ -18,13 +18,6 @@ from tests.support.slow_pages import in_pieces
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    """A browser for all tests of a module."""
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture
