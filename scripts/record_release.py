@@ -47,7 +47,7 @@ def changed_migrations(root: Path, folder: Path) -> list[str]:
 
 
 def _hashes(root: Path) -> dict[str, str]:
-    files = sorted((root / MIGRATIONS).glob("[0-9]*.py"))
+    files = sorted((root / MIGRATIONS).glob("[0-9]*"))  # modules, and the SQL that they execute
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 

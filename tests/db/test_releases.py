@@ -52,8 +52,11 @@ def test_changed_and_removed_migrations_are_found(recorded: Path, tmp_path: Path
     migrations = tmp_path / record_release.MIGRATIONS
     shutil.copytree(ROOT / record_release.MIGRATIONS, migrations)
     assert record_release.changed_migrations(tmp_path, recorded) == []
-    first = f"{min(upgrade.known_revisions())}_initial.py"
-    (migrations / first).write_text("# another schema\n")
-    assert record_release.changed_migrations(tmp_path, recorded) == [first]
-    (migrations / first).unlink()
-    assert record_release.changed_migrations(tmp_path, recorded) == [first]
+    first = sorted(path.name for path in migrations.glob(f"{min(upgrade.known_revisions())}_initial.*"))
+    assert [Path(name).suffixes for name in first] == [[".postgresql", ".sql"], [".py"], [".sqlite", ".sql"]]
+    for name in first:
+        (migrations / name).write_text("-- another schema\n")
+    assert record_release.changed_migrations(tmp_path, recorded) == first
+    for name in first:
+        (migrations / name).unlink()
+    assert record_release.changed_migrations(tmp_path, recorded) == first

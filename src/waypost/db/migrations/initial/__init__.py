@@ -1,1 +1,0 @@
-"""The tables of revision 0001, by subject."""
