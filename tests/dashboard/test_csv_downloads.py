@@ -9,6 +9,7 @@ import time_machine
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.imports import SHOP, plan, planned_rows
+from tests.support.visits import visit
 from waypost.csv_export import BOM
 from waypost.settings import Settings
 
@@ -56,3 +57,21 @@ def test_downloads_of_a_code_have_its_name(ana: Person, dashboard: Browser) -> N
     text = dashboard.get(f"/qr/{code}").text
     assert 'download="Poster Autumn.svg"' in text
     assert 'download="Poster Autumn 1024.png"' in text
+
+
+def test_csv_of_statistics_has_the_language_of_the_reader_and_is_named_after_its_filter(
+    ana: Person, dashboard: Browser
+) -> None:
+    link = ana.add("url", url=SHOP, custom="buero", title="B\xfcro / 2026")
+    visit(dashboard.client, "buero")
+    dashboard.submit("/language", at="/links", language="de")
+    days = "from=2026-11-01&to=2026-11-02"
+    response = dashboard.get(f"/links/{link}/stats?format=csv&{days}&device=Unknown")
+    assert _name(response.headers["content-disposition"]) == (
+        "B\xfcro _ 2026, 1. Nov. 2026 - 2. Nov. 2026, Unbekannt.csv"
+    )
+    text = dashboard.get(f"/links/{link}/stats?format=csv").text.removeprefix(BOM)
+    assert text.splitlines()[0] == (
+        '"Tabelle","Name","Klicks","Besucher","Bots","Linkvorschauen","Andere Anfragen","Besuche nach Ablauf"'
+    )
+    assert [row for row in text.splitlines() if row.startswith('"L\xe4nder"')] == ['"L\xe4nder","Unbekannt","1"']

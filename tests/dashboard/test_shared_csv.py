@@ -45,9 +45,9 @@ def _share(person: Person, link: int, **fields: Any) -> tuple[int, str]:
 def _clicks(text: str) -> int:
     """Return the clicks of all points of a CSV file."""
     return sum(
-        int(row["clicks"])
+        int(row["Clicks"])
         for row in csv.DictReader(text.removeprefix(BOM).splitlines())
-        if row["part"] in ("hour", "day")
+        if row["Table"] in ("Hour", "Day")
     )
 
 

@@ -1,7 +1,7 @@
 """The statistics page of an item or account: the report of a period, as a page and as CSV, with or without a filter."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -33,6 +33,16 @@ _DIMENSION_TITLES = {
 """By name in the report: the dimension of visits, and the title of its list."""
 _COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
 """Titles of the counted visits by kind of item."""
+_CSV_TITLES = {**_DIMENSION_TITLES, "networks": ("network", "Social networks")}
+_HEADINGS = {
+    "uniqueClicks": "Visitors",
+    "bots": "Bots",
+    "previews": "Link previews",
+    "others": "Other requests",
+    "late": "Visits after expiry",
+}
+"""Headings of the other counts in CSV files."""
+_MAX_TITLE = 50  # of a file name, so that period and filter have room
 SHARED_KINDS = ("link", "qr", "bio", "campaign")
 """Kinds of items whose statistics can be shared (waypost.shares)."""
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
@@ -90,7 +100,7 @@ def page(
     period = periods.requested(context)
     loaded = loaded or load_requested(context, kind, item, period)
     if context.query("format") == "csv":
-        return csv_response(loaded.report, title)
+        return csv_response(loaded, kind, title)
     shown = report_context(loaded, period, kind=kind)
     return context.render(
         template,
@@ -233,18 +243,23 @@ def label_text(dimension: str, label: str) -> str:
     return gettext(label) if label in _OTHER_LABELS else label
 
 
-def csv_response(report: Report, title: str) -> Response:
-    """Return the report as CSV, safe against formula injection."""
+def csv_response(loaded: Loaded, kind: str, title: str) -> Response:
+    """Return the report as CSV in the reader's language, named after the item, the period and the filter."""
+    report = loaded.report
+    counts = {"clicks": _COUNT_TITLES.get(kind, "Clicks"), **_HEADINGS}
 
     def rows() -> Iterator[list[Any]]:
-        names = list(asdict(report.total))
-        yield ["part", "label", *names]
+        yield [gettext("Table"), gettext("Name"), *map(gettext, counts.values())]
         for point in report.series:
-            yield [report.interval, point.at, *(getattr(point, name) for name in names)]
+            interval = gettext(periods.INTERVAL_LABELS[report.interval])
+            yield [interval, point.at, *(getattr(point, name) for name in counts)]
         for part, labels in report.dimensions.items():
+            dimension, heading = _CSV_TITLES[part]
             for label, count in labels.items():
-                yield [part, label, count]
+                yield [gettext(heading), label_text(dimension, label), count]
 
     days = [date.fromisoformat(day) for day in (report.start, report.end)]
     period = " - ".join(dict.fromkeys(format_day(day) for day in days))
-    return downloads.csv_file(f"{title}, {period}", [csv_export.lines(rows())])
+    chips = statistics_filter.chips(loaded.visit_filter, kind, loaded.items) if loaded.is_filtered else []
+    parts = [label_text(chip.dimension, chip.label) for chip in chips]
+    return downloads.csv_file(", ".join([title[:_MAX_TITLE].strip(), period, *parts]), [csv_export.lines(rows())])

@@ -111,7 +111,7 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
     period = periods.requested(context, bounds)
     loaded = _load(context, share, period)
     if context.query("format") == "csv":
-        return statistics.csv_response(loaded.report, share.title or shared.name)
+        return statistics.csv_response(loaded, kind, share.title or shared.name)
     shown = statistics.report_context(loaded, period, kind=kind)
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
