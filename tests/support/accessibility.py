@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from playwright.sync_api import Page
 
@@ -12,25 +12,101 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
-# Only violations: transferring the complete result takes longer than the checks.
-_RUN = """options => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}, ...options})
+# Only violations: transferring the complete result takes longer than the checks. Contrast is checked on its own.
+_RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true},
+    "color-contrast": {enabled: false}, "link-in-text-block": {enabled: false}}})
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
-_COLOR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+
+# Grounds that axe-core cannot compute: the arrow of a select, the shadows of a menu that scrolls, and the sky of a bio.
+_FLAT = "html, body, select, .sidebar { background-image: none !important }"
+
+# Stores one element for each way in which a shown text looks: all that decides its colors, from the page to the text,
+# and the width of the screen. Returns the hashes of these ways.
+_FIND_TEXTS = """flat => {
+  if (!window.flatGround) {
+    window.flatGround = new CSSStyleSheet()
+    window.flatGround.replaceSync(flat)
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, window.flatGround]
+  }
+  const looks = new Map()
+  const hash = (text) => {
+    let [first, second] = [0xdeadbeef, 0x41c6ce57]
+    for (let i = 0; i < text.length; i++) {
+      first = Math.imul(first ^ text.charCodeAt(i), 2654435761)
+      second = Math.imul(second ^ text.charCodeAt(i), 1597334677)
+    }
+    return `${(first >>> 0).toString(36)}-${(second >>> 0).toString(36)}`
+  }
+  const look = (element) => {
+    if (!element) return `${innerWidth}`
+    if (!looks.has(element)) {
+      const style = getComputedStyle(element)
+      const names = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode", "fontSize",
+        "fontWeight", "textShadow", "textDecorationLine", "position", "display"]
+      const name = `${element.localName}.${element.className?.baseVal ?? element.className}`
+      const own = [name, ...names.map((property) => style[property])]
+      looks.set(element, hash([look(element.parentElement), ...own].join("|")))
+    }
+    return looks.get(element)
+  }
+  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+  const textless = ["hidden", "checkbox", "radio", "color", "range"].map((type) => `[type=${type}]`).join()
+  const isShown = (element) => {
+    const {right, bottom} = element.getBoundingClientRect() // a skip link is above the page until it has the focus
+    const isOnPage = right > 0 && bottom + scrollY > 0
+    return isOnPage && element.checkVisibility({opacityProperty: true, visibilityProperty: true})
+  }
+  const isOff = (element) => element.closest(":disabled, [aria-disabled=true], svg, .visually-hidden")
+  window.looksOfTexts = new Map()
+  for (const element of document.body.querySelectorAll("*")) {
+    const isText = element.matches(`input:not(${textless}), textarea, select`) || hasText(element)
+    if (isText && isShown(element) && !isOff(element)) window.looksOfTexts.set(look(element), element)
+  }
+  return [...window.looksOfTexts.keys()]
+}"""
+
+# Checks the colors of new looks. Returns the looks that passed, and the faults: a ground that is no flat color is one.
+_RUN_COLORS = """async (looks) => {
+  const elements = new Map(looks.map((look) => [window.looksOfTexts.get(look), look]))
+  const result = await axe.run({include: [...elements.keys()]}, {
+    elementRef: true, resultTypes: ["passes", "violations", "incomplete"],
+    runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]},
+  })
+  const isContrast = ({id}) => id === "color-contrast"
+  const passed = result.passes.filter(isContrast).flatMap(({nodes}) => nodes)
+  const isUnclear = ({any}) => any.some(({data}) => ["bgGradient", "bgImage"].includes(data?.messageKey))
+  const unclear = result.incomplete.filter(isContrast).map((rule) => ({...rule, nodes: rule.nodes.filter(isUnclear)}))
+  const faults = [...result.violations, ...unclear.filter(({nodes}) => nodes.length)]
+  return [passed.map(({element}) => elements.get(element)).filter(Boolean), faults.map(({id, impact, nodes}) =>
+    [id, impact, nodes.slice(0, 3).map((node) => `${node.html.slice(0, 150)} ${node.any[0]?.message ?? ""}`)])]
+}"""
+_passed: set[str] = set()
+"""The looks of texts whose colors passed in this process."""
 
 
-def faults(page: Page, rules: dict[str, Any] | None = None) -> list[Violation]:
-    """Return the violations on a page, of all rules or of some."""
-    if page.evaluate("!window.axe"):
-        page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
-    violations = page.evaluate(_RUN, rules or {})
+def faults(page: Page) -> list[Violation]:
+    """Return the violations on a page."""
+    _load(page)
+    violations = page.evaluate(_RUN)
+    return [*((rule, impact, elements) for rule, impact, elements in violations), *color_faults(page)]
+
+
+def color_faults(page: Page) -> list[Violation]:
+    """Return the texts with too little contrast. A look that passed on another page is not checked again."""
+    _load(page)
+    new = [look for look in page.evaluate(_FIND_TEXTS, _FLAT) if look not in _passed]
+    if not new:
+        return []
+    passed, violations = page.evaluate(_RUN_COLORS, new)
+    _passed.update(passed)
     return [(rule, impact, elements) for rule, impact, elements in violations]
 
 
 def faults_by_night(page: Page) -> list[Violation]:
     """Return the contrast violations of the dark theme; other rules do not depend on the theme."""
     show(page, "dark")
-    violations = faults(page, _COLOR_RULES)
+    violations = color_faults(page)
     show(page, "light")
     return violations
 
@@ -39,6 +115,11 @@ def show(page: Page, scheme: Literal["light", "dark"]) -> None:
     """Change the color scheme without transitions."""
     page.emulate_media(color_scheme=scheme)
     page.evaluate(_FINISH_TRANSITIONS)
+
+
+def _load(page: Page) -> None:
+    if page.evaluate("!window.axe"):
+        page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
 
 
 @cache

@@ -1,0 +1,41 @@
+"""The contrast check of pages: it finds a color that is wrong, and a ground that it cannot compute."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.support.accessibility import color_faults
+from tests.support.browser import window
+
+_PAGE = "<body style='background: {ground}'><main><p style='color: {color}'>Clay and glazes</p></main>"
+
+
+@pytest.fixture
+def page(chrome: Browser) -> Iterator[Page]:
+    """An empty page."""
+    with window(chrome) as seen:
+        yield seen.page
+
+
+def _rules(page: Page, *, color: str = "#222222", ground: str = "#ffffff") -> list[str]:
+    page.set_content(_PAGE.format(color=color, ground=ground))
+    return [rule for rule, _, _ in color_faults(page)]
+
+
+def test_pale_text_is_found_after_the_same_element_passed_in_another_color(page: Page) -> None:
+    assert _rules(page) == []
+    assert _rules(page) == []
+    assert _rules(page, color="#bbbbbb") == ["color-contrast"]
+    assert _rules(page, color="#bbbbbb") == ["color-contrast"]
+    assert _rules(page, ground="#444444") == ["color-contrast"]
+
+
+def test_pale_text_on_the_base_color_of_a_gradient_is_found(page: Page) -> None:
+    assert _rules(page, ground="linear-gradient(white, silver) white") == []
+    assert _rules(page, ground="linear-gradient(white, silver) #333333") == ["color-contrast"]
+
+
+def test_text_on_a_gradient_inside_the_page_is_a_fault(page: Page) -> None:
+    page.set_content("<body><div style='background: linear-gradient(white, silver)'>Clay and glazes</div>")
+    assert [rule for rule, _, _ in color_faults(page)] == ["color-contrast"]
