@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from tests.conftest import BASE, PASSWORD, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.db.schema import accounts
@@ -100,6 +101,7 @@ def test_new_password_replaces_old_one(ana: Person, ben: Person) -> None:
     assert ana.get("/account")  # the key keeps working
 
 
+@ON_BOTH_DATABASES
 def test_email_is_unique_ignoring_case(ana: Person, ben: Person) -> None:
     for taken in ("ben@example.com", "BEN@example.com", "ben@EXAMPLE.com", "Ben@Example.Com"):
         body = {"email": taken, "password": "not this one"}

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from tests.conftest import Person
 from tests.support.bios import new_bio_with_all_parts, state_of
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.seed import fill_all_tables
 from tests.support.trash import move
 from waypost.accounts import deletion, ops
@@ -16,6 +17,7 @@ from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.server import account_deletion
 
+pytestmark = ON_BOTH_DATABASES  # the deletion of every table's rows
 _OWNED = [table for table in schema.metadata.sorted_tables if "account" in table.c]
 
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_POSTGRESQL
+from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost import clock
 from waypost.accounts import ops
 from waypost.api import rate_limit
@@ -82,6 +82,7 @@ def test_every_endpoint_requires_key(ana: Person) -> None:
             assert (response.status_code, response.json()) == (401, REFUSAL), (method, path)
 
 
+@ON_BOTH_DATABASES
 def test_revoked_key_is_rejected_at_once(ana: Person, ben: Person) -> None:
     extra = _key(ana)
     assert _call_with_key(ana, extra).status_code == 200
@@ -92,6 +93,7 @@ def test_revoked_key_is_rejected_at_once(ana: Person, ben: Person) -> None:
     assert ben.get("/account")
 
 
+@ON_BOTH_DATABASES
 def test_key_works_until_expiry(ana: Person) -> None:
     end = clock.now() + 1000
     brief = _key(ana, expires=end)

@@ -8,7 +8,7 @@ from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost.db.schema import blocklist_entries
 from waypost.settings import Settings
 from waypost.urls import alias_rules
@@ -147,6 +147,7 @@ def test_refused_block_is_named(ana: Person, block: dict[str, Any], message: str
     assert _refused_block(ana, block).startswith(message)
 
 
+@ON_BOTH_DATABASES
 def test_update_replaces_all_blocks_or_none(ana: Person) -> None:
     bio = _add(ana, blocks=BLOCKS, title="Ana")
     ana.update("bio", bio, title="Anna")

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost.db import schema
 from waypost.urls import alias_rules
 
@@ -58,6 +58,7 @@ def test_campaign_without_name_is_named_by_its_id(ana: Person) -> None:
         assert created["name"] == created["domain"] == created["campaign"] == f"Campaign {created['id']}"
 
 
+@ON_BOTH_DATABASES
 def test_default_name_is_numbered_when_taken(ana: Person) -> None:
     first = _campaign(ana)
     for number in range(first + 1, first + 6):
@@ -130,6 +131,7 @@ def test_update_without_slug_keeps_slug(ana: Person) -> None:
     assert ana.update("campaign", campaign, name="Summer", public=None)["public"] is False
 
 
+@ON_BOTH_DATABASES
 def test_slug_is_unique_across_accounts(ana: Person, ben: Person) -> None:
     _campaign(ana, slug="spring")
     for person in (ana, ben):
@@ -171,6 +173,7 @@ def test_campaign_can_reuse_its_previous_slug(ana: Person) -> None:
         assert changed["rotator"] == (f"{BASE}/r/{slug}" if slug else False)
 
 
+@ON_BOTH_DATABASES
 def test_campaign_views_equal_counted_visits(ana: Person) -> None:
     campaign = _campaign(ana)
     table = schema.campaigns

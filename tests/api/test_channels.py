@@ -9,6 +9,7 @@ import time_machine
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import crud, schema
 
 _numbers = itertools.count(1)
@@ -68,6 +69,7 @@ def test_empty_channel_update_is_accepted(ana: Person) -> None:
     assert ana.put(f"/channel/{channel}/update")["name"] == "News"
 
 
+@ON_BOTH_DATABASES
 def test_channel_name_is_unique_in_account(ana: Person, ben: Person) -> None:
     _channel(ana)
     for name in ("News", " News", "News\u2003", "\u00a0News ", "news", "NEWS"):
@@ -136,6 +138,7 @@ def test_channel_item_url_uses_branded_domain(ana: Person) -> None:
     )
 
 
+@ON_BOTH_DATABASES
 def test_channel_items_are_ordered_by_assignment_in_pages(ana: Person) -> None:
     channel = _channel(ana)
     items = [(kind, _item(ana, kind)) for kind in (*KINDS, "links", "links")]
@@ -156,6 +159,7 @@ def test_empty_channel_returns_empty_page(ana: Person) -> None:
     assert ana.get(f"/channel/{_channel(ana)}")["data"] == {**paging, "items": []}
 
 
+@ON_BOTH_DATABASES
 def test_channel_item_is_identified_by_type_and_id(ana: Person) -> None:
     channel = _channel(ana)
     items = [(kind, _item(ana, kind)) for kind in KINDS]
@@ -165,6 +169,7 @@ def test_channel_item_is_identified_by_type_and_id(ana: Person) -> None:
     assert _items(ana, channel) == items[::-1]
 
 
+@ON_BOTH_DATABASES
 def test_assigning_item_twice_has_no_effect(ana: Person) -> None:
     for kind in KINDS:
         channel, item, other = _channel(ana, kind), _item(ana, kind), _item(ana, kind)

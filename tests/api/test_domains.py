@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost.settings import Settings
 
 TAKEN = "That domain is in use already."
@@ -107,6 +107,7 @@ def test_own_host_is_rejected_as_domain(ana: Person) -> None:
     assert _add(ana, "https://www.go.example.com")
 
 
+@ON_BOTH_DATABASES
 def test_domain_is_unique_in_installation(ana: Person, ben: Person) -> None:
     item = _add(ana, "https://go.brand.example")
     for form in (

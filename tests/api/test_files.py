@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from tests.conftest import BASE, Person
 from tests.contract.shapes import FILE, FILE_DETAILS, differs
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import new_file, objects, upload
 from waypost.accounts import ops as accounts
 from waypost.db import schema
@@ -69,6 +70,7 @@ def test_chunked_upload_without_length_is_stored_completely(ana: Person, service
     assert service.get("/pieces").content == b"".join(pieces)
 
 
+@ON_BOTH_DATABASES
 def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -> None:
     names = ("Alpha.txt", "beta 100%.txt", "ALPHABET.doc", "größe_1.pdf", "GRÖSSE.pdf")
     ids = {name: new_file(ana, name) for name in names}
@@ -204,6 +206,7 @@ def test_deleting_file_removes_its_bytes(
     assert database.read(lambda tx: tx.execute(select(schema.orphan_objects)).all()) == []
 
 
+@ON_BOTH_DATABASES
 def test_downloads_are_counted_in_statistics(ana: Person, service: Any) -> None:
     file = new_file(ana, "a.bin", custom="mine")
     for agent in ("curl/8.5.0", "Wget/1.21", "curl/8.5.0"):
@@ -221,6 +224,7 @@ def _set_plan_limits(person: Person, **limits: int | None) -> None:
     person.write(lambda tx: tx.execute(update(schema.plans).values(limits)))
 
 
+@ON_BOTH_DATABASES
 def test_upload_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -> None:
     _set_plan_limits(ana, upload_limit=1000)
     for content in (b"x" * 1001, iter([b"x" * 600, b"x" * 600])):
@@ -231,6 +235,7 @@ def test_upload_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -> None
     assert len(objects(tmp_path)) == 1
 
 
+@ON_BOTH_DATABASES
 def test_upload_over_storage_limit_is_rejected(
     ana: Person, ben: Person, database: Database, settings: Settings, tmp_path: Path
 ) -> None:

@@ -5,13 +5,15 @@ import time
 from sqlalchemy import select, update
 
 from tests.conftest import Person
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost import credentials
 from waypost.api.rate_limit import ApiKeyLimiter
 from waypost.auth import api_keys
 from waypost.db.database import Database
 from waypost.db.schema import accounts
 from waypost.db.schema import api_keys as key_table
+
+pytestmark = ON_BOTH_DATABASES  # limits of blocks of requests
 
 
 def _key(person: Person, limit: int) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
 
 GOOD = "https://example.com/"
@@ -51,6 +52,7 @@ def test_link_without_settings_returns_empty_value_of_every_field(ana: Person) -
     assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0, "importedclicks": 0}
 
 
+@ON_BOTH_DATABASES
 def test_link_is_returned_with_statistics(ana: Person) -> None:
     link, table = _link(ana, custom="spring"), schema.links
     ana.write(lambda tx: tx.execute(update(table).where(table.c.id == link).values(clicks=9, uniqueclicks=4)))
@@ -153,6 +155,7 @@ def test_link_stores_campaign_channels_and_pixels(ana: Person) -> None:
     assert ana.get(f"/channel/{related['channel']}")["data"]["items"] == []
 
 
+@ON_BOTH_DATABASES
 def test_deleting_related_resources_keeps_link(ana: Person) -> None:
     related = _related(ana)
     relations = {"campaign": related["campaign"], "channel": related["channel"], "pixels": [related["pixel"]]}

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import at_once, serving
 from waypost import credentials
 from waypost.accounts import ops
@@ -24,6 +24,7 @@ from waypost.db.database import Database
 from waypost.db.schema import accounts
 from waypost.settings import Settings
 
+pytestmark = ON_BOTH_DATABASES  # limits over several nodes
 NOON = 1_900_000_000
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import new_link
 from waypost.shares import ops
 
@@ -103,6 +104,7 @@ def test_change_is_checked_together_with_stored_days(ana: Person) -> None:
         assert (response.status_code, response.json()["field"]) == (400, field)
 
 
+@ON_BOTH_DATABASES
 def test_list_is_newest_first_and_can_be_limited_to_an_item(ana: Person) -> None:
     spring, autumn = new_link(ana, "spring"), new_link(ana, "autumn")
     campaign = ana.add("campaign", name="Spring")
@@ -131,6 +133,7 @@ def test_items_and_shares_of_other_accounts_are_unknown(ana: Person, ben: Person
     assert ana.get(f"/share/{share}")["details"]["title"] == ""
 
 
+@ON_BOTH_DATABASES
 def test_shares_of_an_item_are_limited(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ops, "MAX_SHARES", 2)
     spring = new_link(ana, "spring")

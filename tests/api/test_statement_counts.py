@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.statements import recorded_statements
 
+pytestmark = ON_BOTH_DATABASES  # each database has its own statements
 URL = "https://example.com/"
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select, text, update
 
 from tests.conftest import Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.trash import entries, move, restore
 from waypost.accounts import ops as accounts
 from waypost.accounts import plan_changes, stored_logins
@@ -19,6 +20,7 @@ from waypost.db import schema, unique_names
 from waypost.db.migrations import versions
 from waypost.errors import Problem
 
+pytestmark = ON_BOTH_DATABASES  # unique indexes and migrations of names
 _NFC, _NFD = "Köln", unicodedata.normalize("NFD", "Köln")
 _PAIRS = ((_NFC, _NFD), (_NFD, "KÖLN"), ("Straße", "STRASSE"), ("İstanbul", "istanbul"), ("News", "ne\u200bWS"))
 _TABLES: Mapping[str, str] = {"campaign": "campaigns", "channel": "channels", "utm": "utm_templates"}

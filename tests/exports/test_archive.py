@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, func, insert, select
 
 from tests.conftest import Person
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.seed import fill_all_tables
 from waypost.accounts import ops as accounts
 from waypost.db import schema
@@ -77,6 +77,7 @@ def _csv_rows(opened: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(opened.read(f"{name}.csv").decode("utf-8-sig"), newline="")))
 
 
+@ON_BOTH_DATABASES
 def test_every_column_with_data_of_an_account_is_exported_or_excluded() -> None:
     exported = {sheet.table.name for sheet in SHEETS}
     owned = {table.name for table in schema.metadata.sorted_tables if "account" in table.c or table.name == "accounts"}
@@ -89,6 +90,7 @@ def test_every_column_with_data_of_an_account_is_exported_or_excluded() -> None:
         assert len({column.name for column in sheet.columns}) == len(sheet.columns)
 
 
+@ON_BOTH_DATABASES
 def test_export_contains_all_rows_of_account_and_no_other(ana: Person, ben: Person, source: Source) -> None:
     fill_all_tables(ana, ben)
     opened = _export(source)
@@ -106,6 +108,7 @@ def test_export_contains_all_rows_of_account_and_no_other(ana: Person, ben: Pers
     assert _json_lines(_export(ben_links), "links") == []
 
 
+@ON_BOTH_DATABASES
 def test_exported_values_equal_those_of_api(ana: Person, ben: Person, source: Source) -> None:
     fill_all_tables(ana, ben)
     opened = _export(source)
@@ -193,6 +196,7 @@ def test_formulas_are_escaped_in_csv_and_exact_in_json(ana: Person, source: Sour
     assert (row["title"], row["description"]) == ("'=1+1", "'+cmd|' /C calc'!A0")
 
 
+@ON_BOTH_DATABASES
 def test_change_during_export_is_not_in_archive(ana: Person, source: Source) -> None:
     ana.add("url", url="https://example.com/before")
     content, added = bytearray(), list[int]()
@@ -207,6 +211,7 @@ def test_change_during_export_is_not_in_archive(ana: Person, source: Source) -> 
     assert link["url"] == "https://example.com/before"
 
 
+@ON_BOTH_DATABASES
 def test_failed_output_leaves_no_valid_archive_and_ends_claim(ana: Person, source: Source) -> None:
     ana.add("url", url="https://example.com/")
     content = bytearray()
@@ -222,6 +227,7 @@ def test_failed_output_leaves_no_valid_archive_and_ends_claim(ana: Person, sourc
     _export(source)
 
 
+@ON_BOTH_DATABASES
 def test_second_export_at_the_same_time_is_rejected(source: Source) -> None:
     def write(_chunk: bytes) -> None:
         with pytest.raises(Problem, match="An export of this account is running"):

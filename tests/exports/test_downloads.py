@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.schema import account_exports
@@ -22,6 +23,8 @@ from waypost.exports.archive import Source
 from waypost.exports.pipe import Abandoned, Pipe
 from waypost.settings import Settings
 from waypost.storage.factory import open_store
+
+pytestmark = ON_BOTH_DATABASES  # claims and limits of exports
 
 
 def _await_end(database: Database, account: int) -> None:

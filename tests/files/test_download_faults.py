@@ -13,12 +13,15 @@ from typing import Any
 import psutil
 from sqlalchemy import select
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.file_server import CONTENT, IDLE_TIMEOUT, FileServer
 from tests.support.load import until
 from tests.support.s3 import Bucket
 from tests.support.server import at_once, serving
 from tests.support.threads import join
 from waypost.db import schema
+
+pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 
 
 def test_upload_can_be_downloaded_whole_and_in_ranges(file_server: FileServer, big: bytes) -> None:

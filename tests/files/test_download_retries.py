@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.file_server import FileServer
 from tests.support.files import CONTENT, download, downloads_left, new_file, open_page
 from tests.support.load import until
@@ -23,6 +23,7 @@ from tests.support.visits import click_totals
 from waypost.db.database import Database
 from waypost.db.schema import download_grants, files
 
+pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 _WEB_VIEW = "Mozilla/5.0 (Linux; Android 14; wv) Chrome/130.0 Mobile Safari/537.36"
 _DOWNLOADER = {"User-Agent": "ddg_android/5.216.2 (com.duckduckgo.mobile.android; Android API 34)"}
 _REFUSAL = len('{"error":1,"message":"This file has expired or reached its download limit.","code":"gone"}')

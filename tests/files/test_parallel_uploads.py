@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.file_server import FileServer
 from tests.support.load import add_ana, until
 from tests.support.server import serving
@@ -18,6 +19,7 @@ from waypost.errors import Kind, Problem
 from waypost.files import upload_pace
 from waypost.files.upload_pace import UploadPace
 
+pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 _LIMIT = 1_000_000
 
 

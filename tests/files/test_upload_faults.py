@@ -15,12 +15,15 @@ from typing import Any
 
 from sqlalchemy import update
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.file_server import CONTENT, LIMIT, FileServer
 from tests.support.load import add_ana, until
 from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.schema import plans
 from waypost.db.upgrade import upgrade
+
+pytestmark = ON_BOTH_DATABASES  # uploads of killed workers
 
 
 def _read_response(connection: socket.socket) -> tuple[int, dict[str, Any]]:

@@ -9,11 +9,14 @@ from sqlalchemy import select, update
 from starlette.types import Message
 
 from tests.conftest import Person
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import upload
 from tests.support.load import until
 from waypost import clock
 from waypost.db.schema import orphan_objects
 from waypost.files import upload as upload_module
+
+pytestmark = ON_BOTH_DATABASES  # records of uploads that expire
 
 
 def test_running_upload_extends_its_record(ana: Person, service: Any, monkeypatch: pytest.MonkeyPatch) -> None:

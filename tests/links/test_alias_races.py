@@ -8,12 +8,14 @@ from typing import Any
 import httpx2
 from sqlalchemy import Connection
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.server import Server, at_once, serving
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.db.database import Database
 
+pytestmark = ON_BOTH_DATABASES  # races for an alias
 REQUESTS = 50
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import ACCEPT_JSON
 from waypost.errors import Problem
 from waypost.urls import alias_rules
@@ -93,6 +93,7 @@ def test_alias_on_domain_can_be_almost_any_path(alias: str) -> None:
     assert alias_rules.check(alias, host="brand.example", field="custom") == alias
 
 
+@ON_BOTH_DATABASES
 @pytest.mark.parametrize("aliases", ["ΟΔΟΣ οδος οδοσ", "STRAẞE straße", "CAFÉ café"])
 def test_aliases_that_differ_by_case_are_one(aliases: str) -> None:
     assert len({alias_rules.fold_case(alias) for alias in aliases.split()}) == 1

@@ -7,10 +7,11 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost.db import schema
 from waypost.urls import alias_rules
 
+pytestmark = ON_BOTH_DATABASES  # the unique namespace of aliases
 TAKEN = "That alias is taken. Please choose another one."
 BRAND = "https://go.brand.example"
 

@@ -13,10 +13,12 @@ from sqlalchemy import Connection, text
 
 from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import new_file
 from waypost.db.migrations import versions
 from waypost.text_folding import folded
 
+pytestmark = ON_BOTH_DATABASES  # searches of folded texts
 PAIRS = (
     ("Prüfbericht", unicodedata.normalize("NFD", "PRÜFBERICHT")),
     (unicodedata.normalize("NFD", "보고서"), "보고서"),

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, update
 
 from tests.conftest import BASE
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.dead_links import CLOSED_PORT, NOW, SILENT, SITE, FakeWeb, LinkOwner
 from tests.support.fake_internet import PUBLIC, empty, ok
 from tests.support.load import add_ana, until
@@ -25,6 +25,8 @@ from waypost.links.dead_link_checker import BATCH_SIZE, LEASE_SECONDS
 from waypost.links.dead_links import DAY, CheckResult
 from waypost.observability.metrics import exposition
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES  # claims of several checkers
 
 
 def test_concurrent_checkers_request_each_destination_once(

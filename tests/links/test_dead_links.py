@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import BASE
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.dead_links import NOW, SITE, FakeWeb, LinkOwner
 from tests.support.fake_internet import PUBLIC, empty, moved, ok
 from waypost.accounts import ops as accounts
@@ -136,6 +137,7 @@ def test_checker_identifies_itself_as_bot(owner: LinkOwner, web: FakeWeb, time: 
     assert agent(header.partition(" ")[2]).kind == "bot"  # a check by another waypost does not count as a click
 
 
+@ON_BOTH_DATABASES
 def test_links_without_visitors_and_other_schemes_are_not_checked(
     owner: LinkOwner, web: FakeWeb, database: Database, time: Any
 ) -> None:
@@ -175,6 +177,7 @@ def test_new_destination_clears_the_result(owner: LinkOwner, web: FakeWeb, time:
     assert owner.result(link) == CheckResult(NOW + 3 * DAY, 200, None, dead=False)
 
 
+@ON_BOTH_DATABASES
 def test_result_is_discarded_when_destination_changes_during_check(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
     link = owner.add(f"http://{SITE}/gone")
     url = f"http://{SITE}/works"

@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, DESTINATION, clicks, new_link, visit
 from waypost.urls import alias_namespace, alias_rules
 
+pytestmark = ON_BOTH_DATABASES  # look-ups in any case, and a race
 BRAND = "https://brand.example"
 
 

@@ -4,10 +4,12 @@ from sqlalchemy import Connection, select, text
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db.schema import links
 from waypost.links import duplicates
 from waypost.links.columns import url_hash
 
+pytestmark = ON_BOTH_DATABASES  # an index of hashes
 _URL = "https://shop.example/boots"
 
 

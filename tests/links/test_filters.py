@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, case, insert, update
 
 from tests.conftest import Person
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
 from waypost.db.crud import PageRequest
 from waypost.links import quick_search, search
@@ -15,6 +16,7 @@ from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.search.words import Word
 
+pytestmark = ON_BOTH_DATABASES  # every filter and order
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
 QUERIES = ("", "ap", "coat", "cheap coat")
 ORDERS: tuple[search.Order, ...] = ("date", "click")

@@ -8,8 +8,11 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
 from waypost.links import search, search_index
+
+pytestmark = ON_BOTH_DATABASES  # searches
 
 
 @pytest.fixture(autouse=True, params=["few links", "many links", "many matches"])

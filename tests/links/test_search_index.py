@@ -4,12 +4,13 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from tests.conftest import Person
-from tests.support.databases import ON_POSTGRESQL
+from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
 from waypost.links import search
 from waypost.links.filters import NO_FILTER
 
+pytestmark = ON_BOTH_DATABASES  # search indexes
 _LINKS = 5_000
 _FORGET = (
     text("TRUNCATE links_search"),

@@ -10,8 +10,8 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 ON_BOTH_DATABASES = pytest.mark.both_databases
 """In the folders whose other tests run on SQLite only: the SQL of these differs, or they are about races."""
-_SQLITE_FOLDERS = ("campaigns", "dashboard", "mcp", "moderation")
-"""The SQL that their tests execute is tested on PostgreSQL too by the tests of the modules that they call."""
+_SQLITE_FOLDERS = ("api", "campaigns", "dashboard", "exports", "files", "links", "mcp", "moderation", "visits")
+"""Other tests execute the same SQL on PostgreSQL: tests/contract every endpoint, and the marked ones what differs."""
 _DAMAGED_BYTES = 0xA5
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select, update
 
 from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, MASTODON, SHOP, clicks_of, follow, new_bio, open_bio
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import (
     ACCEPT_HTML,
     ANDROID,
@@ -23,6 +23,8 @@ from tests.support.visits import (
 )
 from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
+
+pytestmark = ON_BOTH_DATABASES  # counts of blocks
 
 
 def test_bio_page_visit_is_counted_once(ana: Person, ben: Person) -> None:

@@ -9,9 +9,11 @@ from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, GOOGLEBOT, SLACK, click_totals, new_link, visit
 from waypost.db import schema
 
+pytestmark = ON_BOTH_DATABASES  # searches and pages of a list
 OVERRIDE = "\u202e"
 
 

@@ -7,7 +7,7 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import at_once
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -26,6 +26,7 @@ from tests.support.visits import (
     visit,
 )
 
+pytestmark = ON_BOTH_DATABASES  # click limits are exact under concurrency
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 OVER = "https://example.com/over"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import objects
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
@@ -19,6 +20,7 @@ from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.lookup import FileView, resolve
 
+pytestmark = ON_BOTH_DATABASES  # downloads that are taken in one transaction
 CONTENT = b"a small file"
 VISITOR = Visitor(b"visitor", None)
 BROWSER = b"User-Agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0\r\nAccept: text/html\r\n"

@@ -6,11 +6,12 @@ from sqlalchemy import text
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.files import CONTENT, download, new_file
 from tests.support.public_pages import shared_statistics
 from tests.support.visits import DESTINATION, clicks, new_link, visit
 
+pytestmark = ON_BOTH_DATABASES  # look-ups
 APPENDED = (
     *(
         "/",

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.settings import Settings
 from waypost.visits import batcher
 
+pytestmark = ON_BOTH_DATABASES  # visits that wait for a read or a click in the event loop or in a thread
 END = b" HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n"
 
 

@@ -12,7 +12,7 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support import fake_internet
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page
 from tests.support.overlays import form_fields, open_overlay, send_answers, send_form
@@ -20,6 +20,7 @@ from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, visit
 from waypost.errors import Problem
 from waypost.overlays import submissions
 
+pytestmark = ON_BOTH_DATABASES  # limits and pages of submissions
 BAD_EMAIL = "Your e-mail must be a valid address."
 BAD_MESSAGE = "Your message must have 1 to 5000 characters."
 BAD_NAME = "Your name must be one line of at most 255 characters, without control characters."

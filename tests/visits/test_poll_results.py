@@ -1,9 +1,12 @@
 """The result of a poll, which visitors see after their vote."""
 
 from tests.conftest import Person
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.html import Page
 from tests.support.overlays import open_overlay, send_answers
 from waypost.overlays.public import poll_results
+
+pytestmark = ON_BOTH_DATABASES  # grouped answers in JSON
 
 
 def test_vote_is_answered_with_the_result_of_the_poll(ana: Person) -> None:

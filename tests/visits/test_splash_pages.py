@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.html import SANDBOX, open_page
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -180,6 +180,7 @@ def test_link_of_deleted_splash_page_redirects(ana: Person) -> None:
     assert clicks(ana, link) == (2, 1)
 
 
+@ON_BOTH_DATABASES
 def test_splash_page_change_reaches_all_processes(ana: Person, settings: Settings, database_url: str) -> None:
     splash = _splash(ana, title="Old", counter=3)
     _link(ana, "spring", splash)

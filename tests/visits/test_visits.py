@@ -7,7 +7,7 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import (
     ACCEPT_HTML,
     ACCEPT_JSON,
@@ -117,6 +117,7 @@ def test_disabled_link_returns_403(ana: Person, service: AsgiClient, headers: di
     assert clicks(ana, link) == (0, 0)
 
 
+@ON_BOTH_DATABASES
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
 def test_expired_link_returns_410_and_records_visit(ana: Person, service: AsgiClient, headers: dict[str, str]) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
