@@ -1,5 +1,7 @@
 """Files of strangers: every interpreter of one has bounded memory and time, and can be canceled."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +99,14 @@ def test_file_that_computes_without_end_is_refused_in_time(tmp_path: Path, monke
     SLOW_FILES["dump"](tmp_path / "file")
     with pytest.raises(Problem, match="takes too long"), open_file(tmp_path / "file", {}) as source:
         list(source)
+
+
+def test_child_loads_neither_settings_nor_http_client() -> None:
+    """They take a quarter of the time in which a child starts."""
+    program = "import sys, waypost.imports.file_child; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "waypost.imports.file_child" in loaded
+    assert not {"waypost.settings", "pydantic", "pydantic_settings", "httpcore2"} & set(loaded)
 
 
 def _memory(pid: int, name: str) -> int:

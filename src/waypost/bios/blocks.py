@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, delete, insert
@@ -11,8 +11,10 @@ from waypost import clock
 from waypost.bios import embeds
 from waypost.db.schema import bio_blocks
 from waypost.errors import Problem, in_entry, invalid
-from waypost.settings import Settings
 from waypost.urls import blocklist, validation
+
+if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
+    from waypost.settings import Settings
 
 Block = Mapping[str, Any]
 # The field with the URL that a block links to, and the one with its title, by type. `visits.lookup` lists
@@ -65,7 +67,7 @@ def _urls_of(block: Block) -> Iterator[tuple[str, str]]:
             yield part, str(block[part])
 
 
-def validated(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
+def validated(tx: Connection, blocks: Iterable[Block], settings: "Settings") -> list[Block]:
     """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`; the message names the block."""
     valid_blocks = [_validated_block(tx, block, number, settings) for number, block in enumerate(blocks)]
     urls = [(number, *named) for number, block in enumerate(valid_blocks) for named in _urls_of(block)]
@@ -79,7 +81,7 @@ def validated(tx: Connection, blocks: Iterable[Block], settings: Settings) -> li
     return valid_blocks
 
 
-def schemes(settings: Settings) -> frozenset[str]:
+def schemes(settings: "Settings") -> frozenset[str]:
     """Return the schemes that blocks may use besides http and https: an address or a number cannot run anything."""
     return settings.schemes | {"mailto", "tel"}
 
@@ -133,7 +135,7 @@ def url_parts(block: Block) -> list[str]:
     return [*parts, optional] if optional not in parts and block.get(optional) else parts
 
 
-def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> str:
+def checked_url(tx: Connection, block: Block, part: str, settings: "Settings") -> str:
     """Return the trimmed URL in a part of a block. Raises INVALID on `blocks`."""
     if part in ("image", "site"):
         return validation.web_url(block[part], field="blocks")
@@ -144,7 +146,7 @@ def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> 
     return url
 
 
-def _validated_block(tx: Connection, block: Block, number: int, settings: Settings) -> Block:
+def _validated_block(tx: Connection, block: Block, number: int, settings: "Settings") -> Block:
     urls = {}
     for part in url_parts(block):
         with in_entry("blocks", f"[{number}].{part}"):
@@ -152,7 +154,7 @@ def _validated_block(tx: Connection, block: Block, number: int, settings: Settin
     return {**block, **urls}
 
 
-def _refuse_loop(tx: Connection, url: str, settings: Settings) -> None:
+def _refuse_loop(tx: Connection, url: str, settings: "Settings") -> None:
     """Allow a URL of this service's links, but not of blocks: a block could link to itself."""
     if not _BLOCK_PATH.match(unquote(urlsplit(url).path)):
         return

@@ -12,6 +12,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
 _CONTENT_DIGITS, _ADDRESS_DIGITS = 48, 16
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
+DISABLED = "the password is not known: the link is disabled until you set a new one"
+"""The loss of a link whose service does not give its password."""
 MAX_URL = 8192
 _MAX_HOST, _MAX_NAME, _MAX_PASSWORD = 300, 1000, 1000
 _MAX_LOSSES, _MAX_LOSS = 100, 500

@@ -6,15 +6,18 @@ codes that were stored before the rule can have one.
 
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from waypost import phone_numbers
 from waypost.errors import Problem
 from waypost.qrcode import mail_fields
 from waypost.qrcode.payload_fields import chat_number, line, message_number
-from waypost.settings import Settings
 from waypost.uris import to_uri
 from waypost.urls import validation
+
+if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
+    from waypost.settings import Settings
 
 _CHAT_PAGES = {"api.whatsapp.com": "/send", "web.whatsapp.com": "/send"}
 _PARAMETERS = re.compile(r";[a-z][a-z-]*=.*", re.IGNORECASE | re.DOTALL)
@@ -24,7 +27,7 @@ _RECIPIENTS_END = re.compile(r"[?&;]")
 _CHAT_NUMBER = re.compile(r"[+(]?[0-9(]")
 
 
-def url(value: str, settings: Settings) -> tuple[str, str]:
+def url(value: str, settings: "Settings") -> tuple[str, str]:
     """A web address, or one with an app scheme that the administrator allows (decision 44)."""
     address = validation.stored(line(value), field="data", schemes=settings.schemes)
     return to_uri(address), validation.fault(address, field="data") or _fault(address)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -22,10 +22,12 @@ from sqlalchemy import (
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import Problem, invalid
-from waypost.settings import Settings
 from waypost.text_folding import INVISIBLE
 from waypost.uris import ascii_host
 from waypost.urls import validation
+
+if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
+    from waypost.settings import Settings
 
 HOST, WORD = "host", "word"
 _DOMAIN = "domain"
@@ -66,7 +68,7 @@ def read(tx: Connection) -> Blocklist:
     return Blocklist(frozenset(row.value for row in rows if row.kind == HOST), words)
 
 
-def refuse_destination(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
+def refuse_destination(tx: Connection, url: str, *, field: str, settings: "Settings") -> None:
     """Raise INVALID on `field` if a URL is blocked, or points to the service itself or a branded domain."""
     refuse(tx, [url], field=field, foreign_host=validation.foreign_host(url, field=field, settings=settings))
 
@@ -95,7 +97,7 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str, foreign_host: str
 
 
 @contextmanager
-def preloaded(tx: Connection, destinations: Iterable[str], *, settings: Settings) -> Iterator[None]:
+def preloaded(tx: Connection, destinations: Iterable[str], *, settings: "Settings") -> Iterator[None]:
     """Let the block check many URLs with two statements: one for the list, one for the domains of `destinations`."""
     hosts = set()
     for url in destinations:

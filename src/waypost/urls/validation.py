@@ -1,15 +1,18 @@
 """Validation of URLs: destinations, images, webhooks (decision 44)."""
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from sqlalchemy import Connection, bindparam, select
 
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.settings import Settings
 from waypost.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
 from waypost.urls.typed_urls import complete_url
+
+if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
+    from waypost.settings import Settings
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")
@@ -64,7 +67,7 @@ def refuse_long(url: str, *, field: str) -> None:
         raise invalid(field, message)
 
 
-def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
+def refuse_own(tx: Connection, url: str, *, field: str, settings: "Settings") -> None:
     """Raise INVALID on `field` if `url` is on the service itself or a branded domain, which could loop."""
     host = foreign_host(url, field=field, settings=settings)
     if host and tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
@@ -76,7 +79,7 @@ def is_no_address(message: str) -> bool:
     return _NO_ADDRESS.match(message) is not None
 
 
-def foreign_host(url: str, *, field: str, settings: Settings) -> str:
+def foreign_host(url: str, *, field: str, settings: "Settings") -> str:
     """Return the host of a valid web URL, "" for another URL. Raises INVALID on `field` for the service itself."""
     if _scheme(url) not in _WEB_PORTS:
         return ""
@@ -143,7 +146,7 @@ def _parts(url: str, *, has_host: bool) -> SplitResult | None:
         return None
 
 
-def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
+def _is_own(host: str, parts: SplitResult, settings: "Settings") -> bool:
     return host in settings.former or any(_is_at(host, parts, url) for url in (settings.base, settings.dashboard))
 
 

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from waypost.imports.record import Record
+from waypost.imports.record import DISABLED, Record
 from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
 
 _PAGE = 50
-DISABLED = "the password is not known: the link is disabled until you set a new one"
 
 
 class KuttSource:

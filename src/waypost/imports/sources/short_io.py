@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from waypost.imports.record import Record
+from waypost.imports.record import DISABLED, Record
 from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
-from waypost.imports.sources.kutt import DISABLED
 
 _API = "https://api.short.io"
 _PAGE = 50

@@ -10,9 +10,8 @@ from waypost.clicks.classify import classifier
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
 from waypost.errors import Problem, invalid
-from waypost.imports.record import Clicks, Record
+from waypost.imports.record import DISABLED, Clicks, Record
 from waypost.imports.sources.fields import Fields, parse_json
-from waypost.imports.sources.kutt import DISABLED
 
 MAGIC = b"SQLite format 3\x00"
 _BROWSERS = {
