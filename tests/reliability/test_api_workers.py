@@ -3,13 +3,15 @@
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from http.client import HTTPConnection
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -25,21 +27,55 @@ _SECONDS = 60
 _LINK = {"url": "https://example.com/page"}
 
 
-@pytest.fixture
-def key(database: Database) -> str:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a database with this version's tables, which the tests of a mode share."""
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("database") / "waypost.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    with request.getfixturevalue("postgres_databases").borrow() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def key(database_url: str) -> str:
     """The API key of Ana."""
-    return database.write(add_ana)
+    with closing(Database(database_url)) as database:
+        return database.write(add_ana)
 
 
-@pytest.fixture(params=[1, 2])
-def server(
-    database_url: str, key: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Server]:
-    """A server with one or two workers, and as many API workers."""
-    settings = {"workers": request.param, "api_workers": request.param}
-    with serving(tmp_path_factory.mktemp("node"), database_url=database_url, **settings) as server:
-        until(lambda: _has_started(server, request.param))
+@pytest.fixture(scope="module", params=[1, 2])
+def mode(request: pytest.FixtureRequest) -> int:
+    """The number of workers, and of API workers."""
+    return int(request.param)
+
+
+@pytest.fixture(scope="module")
+def shared_server(database_url: str, key: str, mode: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all tests of a mode that do not stop it."""
+    with _serving(tmp_path_factory, database_url, mode) as server:
         yield server
+
+
+@pytest.fixture
+def server(shared_server: Server, mode: int) -> Server:
+    """The shared server, once all of its processes have started again."""
+    until(lambda: _has_started(shared_server, mode))
+    return shared_server
+
+
+@pytest.fixture
+def own_server(database_url: str, key: str, mode: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that the test may stop."""
+    with _serving(tmp_path_factory, database_url, mode) as server:
+        until(lambda: _has_started(server, mode))
+        yield server
+
+
+def _serving(folders: pytest.TempPathFactory, database_url: str, mode: int) -> AbstractContextManager[Server]:
+    return serving(folders.mktemp("node"), database_url=database_url, workers=mode, api_workers=mode)
 
 
 def _has_started(server: Server, count: int) -> bool:
@@ -74,6 +110,12 @@ def _accepted_ports(server: Server) -> set[int]:
 
 def _client(server: Server) -> HTTPConnection:
     return HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=_SECONDS)
+
+
+def _add(server: Server, key: str, **fields: Any) -> dict[str, Any]:
+    """Create a link with an alias that no other has; return the response's JSON."""
+    link: dict[str, Any] = server.call("POST", "/api/url/add", key=key, json={**_LINK, **fields}).json()
+    return link
 
 
 def _status(client: HTTPConnection, path: str, key: str) -> int:
@@ -115,11 +157,13 @@ def test_no_process_or_thread_has_another_priority(server: Server, key: str) -> 
     assert priorities == {(os.getpriority(os.PRIO_PROCESS, 0), os.SCHED_OTHER)}
 
 
-@pytest.mark.parametrize(("path", "kind"), [("/api/urls", "api"), ("/dashboard", "api"), ("/a-link", "other")])
+@pytest.mark.parametrize(("path", "kind"), [("/api/urls", "api"), ("/dashboard", "api"), ("/{alias}", "other")])
 def test_first_request_selects_the_process_of_a_connection(server: Server, key: str, path: str, kind: str) -> None:
-    server.call("POST", "/api/url/add", key=key, json={**_LINK, "custom": "a-link"}).raise_for_status()
+    link = "/" + _add(server, key)["shorturl"].rpartition("/")[2]
     with closing(_client(server)) as client:
-        statuses = [_status(client, later, key) for later in (path, "/api/account", "/a-link", "/healthz")]
+        statuses = [
+            _status(client, later, key) for later in (path.format(alias=link[1:]), "/api/account", link, "/healthz")
+        ]
         assert statuses[1:] == [200, 302, 200]
         port = client.sock.getsockname()[1]
         until(lambda: len(_holders(server, port)) == 1)  # the same process has answered all of them
@@ -128,15 +172,14 @@ def test_first_request_selects_the_process_of_a_connection(server: Server, key: 
 
 
 def test_clicks_of_api_workers_are_counted(server: Server, key: str) -> None:
-    limit = {**_LINK, "custom": "limited", "clicklimit": 5}
-    link = server.call("POST", "/api/url/add", key=key, json=limit).raise_for_status().json()["id"]
+    link = _add(server, key, clicklimit=5)
     statuses = []
     for path in ("/api/account", "/healthz") * 5:
         with closing(_client(server)) as client:
             _status(client, path, key)
-            statuses.append(_status(client, "/limited", key))
+            statuses.append(_status(client, "/" + link["shorturl"].rpartition("/")[2], key))
     assert sorted(statuses) == [302] * 5 + [410] * 5
-    assert server.call("GET", f"/api/url/{link}", key=key).json()["details"]["clicks"] == 5
+    assert server.call("GET", f"/api/url/{link['id']}", key=key).json()["details"]["clicks"] == 5
 
 
 def test_bodies_of_every_size_arrive(server: Server, key: str) -> None:
@@ -190,16 +233,16 @@ def test_sighup_replaces_api_workers_without_failed_request(server: Server, key:
     assert not failures
 
 
-def test_requests_before_a_stop_are_answered(server: Server, key: str) -> None:
+def test_requests_before_a_stop_are_answered(own_server: Server, key: str) -> None:
     with ExitStack() as stack:
-        connections = [stack.enter_context(_connect(server)) for _ in range(50)]
+        connections = [stack.enter_context(_connect(own_server)) for _ in range(50)]
         ports = {connection.getsockname()[1] for connection in connections}
-        until(lambda: ports <= _accepted_ports(server))
+        until(lambda: ports <= _accepted_ports(own_server))
         for connection in connections:
             connection.sendall(_request("/api/account", key))
-        server.process.terminate()
+        own_server.process.terminate()
         assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in connections)
-    assert server.process.wait(_SECONDS) == 0
+    assert own_server.process.wait(_SECONDS) == 0
 
 
 def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: Server, key: str) -> None:
