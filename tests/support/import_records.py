@@ -10,9 +10,8 @@ from tests.support import import_files, import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.source import SOURCE
 from waypost.imports.file_source import open_file
-from waypost.imports.record import Clicks, Record
+from waypost.imports.record import DISABLED, Clicks, Record
 from waypost.imports.sources import registry
-from waypost.imports.sources.kutt import DISABLED
 
 API, PLUGIN, FILE = "api", "plugin", "file"
 _BLOCKS = {"link": "links", "heading": "headings", "text": "texts", "social": "networks", "vcard": "contact cards"}
