@@ -10,7 +10,7 @@ from waypost.dashboard import flash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext, ngettext
 from waypost.dashboard.routing import Router
-from waypost.db import account_rows, owned_ids
+from waypost.db import account_rows, crud
 from waypost.db.schema import trash
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, not_found
@@ -94,7 +94,7 @@ def confirm(context: PageContext, kind: str, render: Callable[[Sequence[int], Se
     `render` gets the ids of the items, and those that were deleted already: the form sends them too, for the message.
     """
     ids = context.selected_ids()
-    remaining = context.read(lambda tx: owned_ids.existing(tx, NOUNS[kind].table, context.account, ids))
+    remaining = context.read(lambda tx: crud.existing(tx, NOUNS[kind].table, context.account, ids))
     if not remaining:
         return context.redirect(NOUNS[kind].path, message=skipped_message(kind, len(set(ids))), tone="bad")
     return render(remaining, sorted(set(ids) - set(remaining)))
@@ -105,7 +105,7 @@ def _move_existing(
 ) -> tuple[str, int]:
     """Move the items that still exist to the trash; return their batch and their number."""
     account_rows.lock(tx, account)
-    remaining = owned_ids.existing(tx, NOUNS[name].table, account, ids, lock=True)
+    remaining = crud.existing(tx, NOUNS[name].table, account, ids, lock=True)
     return (ops.move(tx, account, name, remaining, remove, batch=batch) if remaining else batch), len(remaining)
 
 
@@ -142,14 +142,14 @@ def change_selected(context: PageContext) -> Response:
     if not ids:
         return context.redirect(_LIST, message="Select at least one item.", tone="bad")
     if action == "purge":
-        remaining = context.read(lambda tx: owned_ids.existing(tx, trash, context.account, ids))
+        remaining = context.read(lambda tx: crud.existing(tx, trash, context.account, ids))
         return _confirmation(context, remaining) if remaining else _to_list(context, "", skipped=len(set(ids)))
     if action != "restore":
         return context.redirect(_LIST, message="Select an action.", tone="bad")
 
     def restore(tx: Connection) -> list[Entry]:
         account_rows.lock(tx, context.account)  # first, as every change of the trash
-        remaining = owned_ids.existing(tx, trash, context.account, ids)
+        remaining = crud.existing(tx, trash, context.account, ids)
         return ops.restore(tx, context.account, remaining) if remaining else []
 
     return _restore(context, lambda: context.write(restore), selected=len(set(ids)))
@@ -168,7 +168,7 @@ def purge_selected(context: PageContext) -> Response:
 
     def purge(tx: Connection) -> int:
         account_rows.lock(tx, context.account)
-        remaining = owned_ids.existing(tx, trash, context.account, ids)
+        remaining = crud.existing(tx, trash, context.account, ids)
         if remaining:
             ops.purge(tx, context.account, remaining)
         return len(remaining)

@@ -3,7 +3,7 @@
 A record is a frozen dataclass; its field names are the columns that are read.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
@@ -257,6 +257,13 @@ def with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {name: table.c[name].default for name, value in values.items() if value is None}
     known = {name: each.arg for name, each in defaults.items() if isinstance(each, ScalarElementColumnDefault)}
     return {**values, **known}
+
+
+def existing(tx: Connection, table: Table, account: int, ids: Iterable[int], *, lock: bool = False) -> list[int]:
+    """Return those of the selected ids that are rows of the account, sorted. `lock`: until the transaction ends."""
+    c = table.c
+    query = select(c.id).where(c.account == account, c.id.in_(set(ids))).order_by(c.id)
+    return list(tx.execute(query.with_for_update() if lock else query).scalars())
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, select
 
-from waypost.db import change_log, owned_ids
+from waypost.db import change_log, crud
 from waypost.db.schema import channel_items, links
 from waypost.errors import Kind, Problem
 from waypost.links import bulk_changes, bulk_undo, changes, ops, utm
@@ -83,7 +83,7 @@ def run(
 
     Links that were deleted already are skipped. Raises INVALID for an unknown target.
     """
-    selected = owned_ids.existing(tx, links, account, ids, lock=True)
+    selected = crud.existing(tx, links, account, ids, lock=True)
     skipped = len(set(ids)) - len(selected)
     if not selected:
         return Outcome(0, undo=batch, skipped=skipped)

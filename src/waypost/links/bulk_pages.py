@@ -15,7 +15,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import gettext, ngettext
 from waypost.dashboard.routing import Router
-from waypost.db import owned_ids
+from waypost.db import crud
 from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
 from waypost.links import bulk_actions, bulk_changes, bulk_undo, list_export, list_query, list_states, ops, utm
@@ -163,7 +163,7 @@ def _export(context: PageContext, ids: Sequence[int] | None) -> Response:
     if ids is None:
         lines = list_export.lines(context, list_query.parse(context))
     else:
-        remaining = set(context.read(lambda tx: owned_ids.existing(tx, links_table, context.account, ids)))
+        remaining = set(context.read(lambda tx: crud.existing(tx, links_table, context.account, ids)))
         if not remaining:
             return context.redirect(_LIST, message=trash.skipped_message("link", len(set(ids))), tone="bad")
         lines = list_export.lines_of(context, [link for link in ids if link in remaining])

@@ -5,6 +5,7 @@ SDK speaks the protocol. Only POST is served, with one JSON response, so that no
 """
 
 import json
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from waypost import __version__
@@ -26,12 +28,12 @@ from waypost.api.context import REQUEST_CONTEXT, WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable
 from waypost.api.middleware import internal
 from waypost.api.response_recorder import ResponseRecorder
+from waypost.api.responses import failure_body, problem_response
 from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem
 from waypost.http import internal_errors
 from waypost.http.internal_errors import REQUEST_ID
 from waypost.mcp import strangers
-from waypost.mcp.refusals import origin_refused, refusal
 from waypost.mcp.tool import failure, tool_context
 from waypost.mcp.tools import TOOLS, TOOLS_BY_NAME
 from waypost.settings import Settings
@@ -42,6 +44,17 @@ _INSTRUCTIONS = (
     " Ids are those of find_links, find and list_items. A change is in effect for visitors within a second; deletions"
     f" cannot be undone, so ask the user first. {strangers.NOTICE}"
 )
+_PARSE_ERROR = -32700
+_INVALID_REQUEST = -32600
+_INTERNAL_ERROR = -32603
+_SERVER_ERROR = -32000
+_CODES = {
+    Kind.INVALID_JSON: _PARSE_ERROR,
+    Kind.INVALID: _INVALID_REQUEST,
+    Kind.TOO_LARGE: _INVALID_REQUEST,
+    Kind.METHOD_NOT_ALLOWED: _INVALID_REQUEST,
+    Kind.INTERNAL: _INTERNAL_ERROR,
+}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _Context = ServerRequestContext[Any, Request]
 
@@ -76,10 +89,10 @@ class McpApp:
         try:
             await self._serve(scope, receive, request)
         except Problem as problem:
-            await refusal(problem)(scope, receive, request.send)
+            await _refusal(problem)(scope, receive, request.send)
         except Exception:
             if not request.status:
-                await refusal(internal(scope))(scope, receive, request.send)
+                await _refusal(internal(scope))(scope, receive, request.send)
             raise
         finally:
             request.finish(scope, self._resources.meter)
@@ -87,7 +100,7 @@ class McpApp:
     async def _serve(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         headers = Headers(scope=scope)
         if not _is_allowed_origin(headers.get("origin"), self._resources.settings):
-            await origin_refused()(scope, receive, request.send)
+            await _origin_refused()(scope, receive, request.send)
             return
         if scope["method"] != "POST":
             message = f"{scope['method']} is not allowed here. Use POST: this server is stateless and has no streams."
@@ -164,3 +177,30 @@ def _is_allowed_origin(origin: str | None, settings: Settings) -> bool:
     except ValueError:
         return False
     return host in settings.own_hosts or host in _LOOPBACK
+
+
+def _refusal(problem: Problem) -> JSONResponse:
+    """Return the response to a request that reaches no tool: a JSON-RPC error with the HTTP status of the API.
+
+    The message belongs to no id, because it was not processed.
+    """
+    of_api = problem_response(problem)
+    details = {name: value for name, value in failure_body(problem).items() if name in ("code", "field")}
+    error = {"code": _CODES.get(problem.kind, _SERVER_ERROR), "message": problem.message, "data": details}
+    response = _error_response(of_api.status_code, error)
+    for name in ("Retry-After", "WWW-Authenticate", "Connection"):
+        if name in of_api.headers:
+            response.headers[name] = of_api.headers[name]
+    if problem.kind is Kind.METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = "POST"
+    return response
+
+
+def _origin_refused() -> JSONResponse:
+    """Return the response to a page of another website: 403."""
+    message = "Pages of other websites cannot use the MCP server. Send the request without the header Origin."
+    return _error_response(403, {"code": _SERVER_ERROR, "message": message, "data": {"code": "origin_refused"}})
+
+
+def _error_response(status: int, error: Mapping[str, Any]) -> JSONResponse:
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)

@@ -16,11 +16,12 @@ from waypost.api.request_body import Body
 from waypost.api.responses import validation_problem
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Problem, invalid
-from waypost.mcp.json_schema import schema_of
 
 Effect = Literal["read", "create", "change", "delete"]
 MAX_LIMIT = 100
 _MAX_PAGE = 1_000_000
+_LEFT_OUT = frozenset({"title", "examples"})
+_SCHEMAS_BY_NAME = frozenset({"properties", "$defs"})
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,8 @@ class Tool:
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=schema_of(self.arguments, "validation"),
-            output_schema=schema_of(self._hints["return"], "serialization"),
+            input_schema=_schema_of(self.arguments, "validation"),
+            output_schema=_schema_of(self._hints["return"], "serialization"),
             annotations=annotations,
         )
 
@@ -162,3 +163,32 @@ def failure(problem: Problem) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=f"{problem.message} ({known})")], is_error=True
     )
+
+
+def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    """Return the JSON schema of a model: short, because agents read all of them in every session.
+
+    Titles of fields and examples are left out, and empty defaults: agents would send them, which resets a setting
+    instead of keeping it.
+    """
+    schema = _short(model.model_json_schema(mode=mode))
+    schema.pop("description", None)
+    return schema
+
+
+def _short(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _short_part(name, part) for name, part in schema.items() if not _is_left_out(name, part)}
+
+
+def _is_left_out(name: str, part: Any) -> bool:
+    return name in _LEFT_OUT or (name == "default" and part in (None, ""))
+
+
+def _short_part(name: str, part: Any) -> Any:
+    if name in _SCHEMAS_BY_NAME:  # a property can have the name of a keyword
+        return {key: _short(schema) for key, schema in part.items()}
+    if isinstance(part, dict):
+        return _short(part) if name not in ("default", "const") else part
+    if isinstance(part, list):
+        return [_short(item) if isinstance(item, dict) else item for item in part]
+    return part
