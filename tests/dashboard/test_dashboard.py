@@ -1,5 +1,6 @@
 """Rules for all dashboard pages: CSRF tokens, security headers, request limits and static files."""
 
+import itertools
 import re
 from typing import Any
 
@@ -10,29 +11,28 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, CHROME
+from waypost.dashboard.routing import PageRoute
 from waypost.routers import DASHBOARD_PAGES
 
 
-def _paths(method: str) -> list[Any]:
-    return [pytest.param(page, id=page.path) for page in DASHBOARD_PAGES if page.method == method]
+def _pages(method: str) -> list[PageRoute]:
+    return [page for page in DASHBOARD_PAGES if page.method == method]
 
 
-@pytest.mark.parametrize("page", _paths("POST"))
 @ON_SQLITE
-def test_post_without_valid_csrf_token_returns_403(
-    ana: Person, dashboard: Browser, service: AsgiClient, page: Any
-) -> None:
-    path = page.path.replace("{id:int}", "1")
+def test_post_without_valid_csrf_token_returns_403(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     anonymous = new_browser(service)
     foreign_token = hidden_field(anonymous.get("/signin"), "token")
-    for token in ({}, {"token": ""}, {"token": foreign_token}, {"token": "é"}):
+    tokens: list[dict[str, str]] = [{}, {"token": ""}, {"token": foreign_token}, {"token": "é"}]
+    for page, token in itertools.product(_pages("POST"), tokens):
+        path = page.path.replace("{id:int}", "1")
         fields = {**token, "url": "https://example.com/", "name": "x"}
         if page.stream_handler:  # an upload
             response = dashboard.client.post(path, files={name: (None, value) for name, value in fields.items()})
         else:
             response = dashboard.client.post(path, data=fields)
         assert response.status_code == 403, path
-        assert "out of date" in response.text
+        assert "out of date" in response.text, path
     assert ana.get("/urls")["data"]["result"] == 0
     assert dashboard.get("").status_code == 200
 
@@ -42,34 +42,38 @@ FRAMED = ("/dashboard/bios/phone", "/dashboard/admin/brand/preview")
 PUBLIC_FILES = {"/dashboard/app.webmanifest": "public, max-age=86400", "/dashboard/service-worker.js": "no-cache"}
 
 
-@pytest.mark.parametrize("page", _paths("GET"))
 @ON_SQLITE
-def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser: Browser, page: Any) -> None:
+def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser: Browser) -> None:
     link = ana.add("url", url="https://example.com/", title="<script>alert(1)</script>")
-    path = page.path.replace("{id:int}", str(link))
-    answers = [browser.client.get(path)]
-    if not page.public:
-        assert answers[0].headers["location"].startswith("/dashboard/signin")
+    paths = {page.path.replace("{id:int}", str(link)): page for page in _pages("GET")}
+    for path, page in paths.items():
+        response = browser.client.get(path)
+        _check_page(path, response)
+        if not page.public:
+            assert response.headers["location"].startswith("/dashboard/signin"), path
     browser.sign_in("ana")
-    answers.append(browser.client.get(path))
-    for response in answers:
-        assert response.status_code in (200, 303, 400, 404), path
-        headers = response.headers
-        assert headers["cache-control"] == PUBLIC_FILES.get(path, "private, no-store")
-        policy = headers["content-security-policy"]
-        is_sandboxed = policy.endswith("; sandbox") and "style-src 'unsafe-inline'" in policy
-        assert policy.count("unsafe") == is_sandboxed
-        assert "default-src 'none'" in policy
-        is_preview = path in FRAMED and response.status_code == 200
-        ancestors = "'self'" if is_preview else "'none'"
-        assert f"frame-ancestors {ancestors}" in policy
-        assert headers["x-frame-options"] == ("SAMEORIGIN" if is_preview else "DENY")
-        if headers.get("content-type", "").startswith("text/csv"):
-            continue
-        assert "<script>alert" not in response.text
-        assert " style=" not in response.text
-        assert not re.search(r"<script(?![^>]*\bsrc=)", response.text)
-        assert not re.search(r"\son\w+=", response.text)
+    for path in paths:
+        _check_page(path, browser.client.get(path))
+
+
+def _check_page(path: str, response: Any) -> None:
+    assert response.status_code in (200, 303, 400, 404), path
+    headers = response.headers
+    assert headers["cache-control"] == PUBLIC_FILES.get(path, "private, no-store"), path
+    policy = headers["content-security-policy"]
+    is_sandboxed = policy.endswith("; sandbox") and "style-src 'unsafe-inline'" in policy
+    assert policy.count("unsafe") == is_sandboxed, path
+    assert "default-src 'none'" in policy, path
+    is_preview = path in FRAMED and response.status_code == 200
+    ancestors = "'self'" if is_preview else "'none'"
+    assert f"frame-ancestors {ancestors}" in policy, path
+    assert headers["x-frame-options"] == ("SAMEORIGIN" if is_preview else "DENY"), path
+    if headers.get("content-type", "").startswith("text/csv"):
+        return
+    assert "<script>alert" not in response.text, path
+    assert " style=" not in response.text, path
+    assert not re.search(r"<script(?![^>]*\bsrc=)", response.text), path
+    assert not re.search(r"\son\w+=", response.text), path
 
 
 @ON_SQLITE
