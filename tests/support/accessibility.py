@@ -19,7 +19,7 @@ _RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {en
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
 # Grounds that axe-core cannot compute: the arrow of a select, the shadows of a menu that scrolls, the sky of a bio, and
-# what is under the bar at the bottom, which hides 92 % of it.
+# the page under the bar at the bottom, which hides 92 % of it.
 _FLAT = """html, body, select, .sidebar { background-image: none !important }
   .bottom-nav { background: var(--card) !important }"""
 
