@@ -1,7 +1,8 @@
 """The lines of the documents that depend on the publication: how to install waypost, and where its repository is.
 
-The only setting is `repository` in the table `tool.waypost` of pyproject.toml. It is empty until the first release, and
-scripts/release.py refuses to release while it is. `make docs` writes the parts between the marks of each file.
+The settings are `repository` and `image` in the table `tool.waypost` of pyproject.toml. Both are empty until the first
+release, and scripts/release.py refuses to release without a repository. `make docs` writes the parts between the marks
+of each file, and the image into the templates of catalogs.
 """
 
 import re
@@ -17,14 +18,16 @@ _MARKED = re.compile(
     r"^(?P<start> *(?:<!--|#) install: (?P<name>[\w-]+)[^\n]*\n).*?(?P<end>^ *(?:<!--|#) end of install)", re.M | re.S
 )
 _IMAGE = re.compile(r"(?<=image: waypost:)\d\S*")
+_CATALOG_IMAGE = re.compile(r"(?<=image: |sitory>)[\w./-]*waypost:\d[\w.]*")
 
 
 @dataclass(frozen=True)
 class Publication:
-    """The version, and the address of the repository: empty before the first release."""
+    """The version, the address of the repository, and the image in a registry: empty before the first release."""
 
     version: str
     repository: str
+    image: str = ""
 
     @property
     def wheel(self) -> str:
@@ -43,9 +46,9 @@ class Publication:
 
 def read(root: Path) -> Publication:
     """Return the publication of a source tree."""
-    setting = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["waypost"]["repository"]
+    settings = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["waypost"]
     (version,) = re.findall(r'^__version__ = "(.+)"$', (root / "src/waypost/__init__.py").read_text(), re.M)
-    return Publication(version, setting.rstrip("/"))
+    return Publication(version, settings["repository"].rstrip("/"), settings["image"])
 
 
 def files(root: Path, publication: Publication) -> dict[Path, str]:
@@ -53,12 +56,16 @@ def files(root: Path, publication: Publication) -> dict[Path, str]:
     names = ["README.md", "CONTRIBUTING.md", "pyproject.toml", "client/pyproject.toml", "deploy/Dockerfile"]
     names += ["charts/waypost/Chart.yaml", "charts/waypost/values.yaml"]
     pages = sorted((root / "docs").glob("*.md"))
-    paths = [*(root / name for name in names), *pages, *sorted((root / "deploy").glob("compose.*.yaml"))]
+    catalogs = sorted((root / "catalogs").iterdir())
+    paths = [*(root / name for name in names), *pages, *sorted((root / "deploy").glob("compose.*.yaml")), *catalogs]
     written = {}
     for path in paths:
         text = path.read_text()
         new = _MARKED.sub(lambda mark: f"{mark['start']}{_PARTS[mark['name']](publication)}{mark['end']}", text)
-        new = _IMAGE.sub(publication.version, new) if path.suffix == ".yaml" else new
+        if path in catalogs:
+            new = _CATALOG_IMAGE.sub(f"{publication.image or 'waypost'}:{publication.version}", new)
+        elif path.suffix == ".yaml":
+            new = _IMAGE.sub(publication.version, new)
         if _MARKED.search(text) or new != text:
             written[path] = new
     return written
