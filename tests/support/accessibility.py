@@ -18,9 +18,9 @@ _RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {en
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
-# Grounds that axe-core cannot compute: the arrow of a select, the shadows of a menu that scrolls, the sky of a bio, and
+# Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
 # the page under the bar at the bottom, which hides 92 % of it.
-_FLAT = """html, body, select, .sidebar { background-image: none !important }
+_FLAT = """html, body, select, input, .sidebar { background-image: none !important }
   .bottom-nav { background: var(--card) !important }"""
 
 # Stores one element for each way in which a shown text looks: all that decides its colors, from the page to the text,
