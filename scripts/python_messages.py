@@ -48,6 +48,8 @@ def python_messages(package: Path) -> Iterator[Message]:
             yield from _value_errors(ast.parse(path.read_text()))
         if name.as_posix() in _MODULES_WITH_REASONS:
             yield from filter(_REASON.fullmatch, _texts(ast.parse(path.read_text())))
+        if name.parts[0] == "imports":
+            yield from _losses(ast.parse(path.read_text()))
         if name.as_posix() == _NOUNS:
             yield from _nouns(ast.parse(path.read_text()))
         if name.as_posix() == _FINDINGS:
@@ -91,6 +93,16 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             ignored |= {id(part) for part in ast.walk(node) if part is not node}
         if id(node) not in ignored and (text := _text(node)):
             yield text
+
+
+def _losses(tree: ast.Module) -> Iterator[str]:
+    """Return what an imported item lacks: texts that are appended to `losses`, and those of functions that yield them."""
+    for node in ast.walk(tree):
+        is_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("losses.append")
+        is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith(("self.losses[", "DISABLED"))
+        is_function = isinstance(node, ast.FunctionDef) and node.name == "_losses"
+        if is_call or is_list or is_function:
+            yield from (text for text in _texts(node) if " " in text)
 
 
 def _nouns(tree: ast.Module) -> Iterator[str]:

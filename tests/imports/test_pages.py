@@ -130,3 +130,13 @@ def test_running_import_is_refreshed_with_the_chosen_rows(ana: Person, dashboard
     page = dashboard.get("/import?fate=there").text
     assert 'data-hx-get="/dashboard/import?fate=there"' in page
     assert re.findall(r'href="([^"]*)">Refresh<', page) == ["/dashboard/import?fate=there"]
+
+
+def test_losses_of_row_are_in_the_language_of_the_reader(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.headers["Accept-Language"] = "de"
+    assert _submit(dashboard, f"alias,url,password,clicks\nspring,{SHOP},{HASH},many").status_code == 303
+    await_import(ana)
+    text = dashboard.get("/import").text
+    assert "das Passwort ist nicht bekannt: Der Link ist deaktiviert, bis Sie ein neues setzen" in text
+    assert "clicks ist keine Zahl" in text
+    assert "until you set" not in text

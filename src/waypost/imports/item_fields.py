@@ -91,4 +91,5 @@ def _left_out(record: Record, name: str, field: str, number: int = 0) -> Iterato
     except (ValidationError, Problem) as error:
         problem = error if isinstance(error, Problem) else validation_problem(RequestValidationError(error.errors()))
         message = problem.message.replace(f"{field}[0]", f"{field}[{number}]", 1)
-        record.losses.append(f"{name} is left out: {message.rstrip('.')}")
+        reason = message.rstrip(".")
+        record.losses.append(f"{name} is left out: {reason}")

@@ -59,7 +59,14 @@ def show_import(context: PageContext) -> Response:
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
     return context.render_list(
-        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels=NAMES, kinds=_KINDS
+        "imports/plan.html",
+        page,
+        plan=plan,
+        summary=summary,
+        fate=fate,
+        labels=NAMES,
+        kinds=_KINDS,
+        translated_losses=_translated_losses,
     )
 
 
@@ -215,3 +222,8 @@ def _changed(context: PageContext, change: Callable[[], str]) -> Response:
     except Problem as problem:
         return context.redirect(_PATH, message=problem.message, tone="bad")
     return context.redirect(_PATH, message=message)
+
+
+def _translated_losses(losses: str) -> str:
+    """Return the losses of a row in the reader's language. A value with a semicolon keeps its part in English."""
+    return "; ".join(gettext(loss) for loss in losses.split("; "))

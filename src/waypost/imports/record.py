@@ -100,7 +100,8 @@ class Record:
             self.empty()
         self.problem = self.problem[:_MAX_NAME]
         if len(self.losses) > _MAX_LOSSES:
-            self.losses[_MAX_LOSSES - 1 :] = [f"{len(self.losses) - _MAX_LOSSES + 1} more losses"]
+            number = len(self.losses) - _MAX_LOSSES + 1
+            self.losses[_MAX_LOSSES - 1 :] = [f"{number} more losses"]
         self.losses = [loss[:_MAX_LOSS] for loss in self.losses]
 
     def empty(self) -> None:

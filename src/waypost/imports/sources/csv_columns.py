@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from waypost import clock
 from waypost.errors import invalid
 from waypost.formats import DateOrder
-from waypost.imports.record import Record
+from waypost.imports.record import DISABLED, Record
 from waypost.imports.sources.csv_lines import Cells, CsvFile
 from waypost.text_folding import folded
 from waypost.urls.typed_urls import complete_url
@@ -253,4 +253,4 @@ def _set_password(record: Record, text: str) -> None:
         record.password = text
         return
     record.is_disabled = True
-    record.losses.append("the password is not known: the link is disabled until you set a new one")
+    record.losses.append(DISABLED)
