@@ -96,7 +96,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 
 
 def _losses(tree: ast.Module) -> Iterator[str]:
-    """Return what an imported item lacks: texts that are appended to `losses`, and those of functions that yield them."""
+    """Return the losses of imported items: texts that are appended to `losses`, and those of functions."""
     for node in ast.walk(tree):
         is_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("losses.append")
         is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith(("self.losses[", "DISABLED"))
