@@ -111,7 +111,7 @@ def test_items_and_visits_of_other_accounts_are_not_shown(ben: Person, browser: 
 def test_filtered_csv_has_the_filtered_numbers(dashboard: Browser, spring: int) -> None:
     text = dashboard.get(f"/links/{spring}/stats?browser=Safari&format=csv").text
     rows = list(csv.reader(text.splitlines()))
-    assert ["browsers", "Safari", "1"] in rows
+    assert ["Browsers", "Safari", "1"] in rows
     assert not [row for row in rows if row[1] == "Firefox"]
 
 
