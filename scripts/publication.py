@@ -18,7 +18,7 @@ _MARKED = re.compile(
     r"^(?P<start> *(?:<!--|#) install: (?P<name>[\w-]+)[^\n]*\n).*?(?P<end>^ *(?:<!--|#) end of install)", re.M | re.S
 )
 _IMAGE = re.compile(r"(?<=image: waypost:)\d\S*")
-_CATALOG_IMAGE = re.compile(r"(?<=image: |sitory>)[\w./-]*waypost:\d[\w.]*")
+_CATALOG_IMAGE = re.compile(r"(?<=image: |sitory>)[^\s<]+")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _LABEL = re.compile(r"[A-Z][a-z]+([ ,.'()/A-Za-z0-9-]*[a-z.)0-9])?")
 _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
 _MIN_LETTERS = 10
 _MODULES_WITH_LABELS = {
-    *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py", "dashboard/trash.py"),
+    *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py"),
     *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py"),
 }
 # Their messages can be phrases, which are the reasons in other messages: `it takes too long`.

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -11,7 +13,6 @@ from jsonschema import Draft7Validator
 
 from scripts import publication
 from tests.support.source import ROOT
-from waypost import __version__
 from waypost.settings import Settings
 
 _CATALOGS = ROOT / "catalogs"
@@ -120,9 +121,15 @@ def test_unraid_template_has_its_fields_and_runs_as_owner_of_the_folder() -> Non
     _assert_settings(targets["Variable"])
 
 
-def test_release_writes_its_image_into_every_template() -> None:
-    release = publication.Publication("1.2.3", "https://code.example.com/waypost", "registry.example.com/waypost")
-    written = publication.files(ROOT, release)
-    for path in _CATALOGS.iterdir():
-        assert "registry.example.com/waypost:1.2.3" in written[path], path.name
-        assert f"waypost:{__version__}" not in written[path]
+@pytest.mark.parametrize("image", ["registry.example.com:5000/waypost", "registry.example.com/team/links"])
+def test_each_release_writes_its_image_into_every_template(tmp_path: Path, image: str) -> None:
+    for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "client", "deploy", "charts", "docs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(_CATALOGS, tmp_path / "catalogs")
+    for version in ("1.2.3", "1.2.4"):
+        written = publication.files(
+            tmp_path, publication.Publication(version, "https://code.example.com/waypost", image)
+        )
+        for path in (tmp_path / "catalogs").iterdir():
+            path.write_text(written[path])
+            assert path.read_text().count(f"{image}:{version}") == 1, path.name

@@ -54,6 +54,7 @@ _URLS = {
 _WITH_DOTS = frozenset({"bluesky", "facebook", "instagram", "medium", "snapchat", "threads", "tiktok", "youtube"})
 _HOSTS_OF_USERS = frozenset({"bandcamp", "substack", "tumblr"})
 _FEDERATED = {"mastodon": "https://{}/@{}", "pixelfed": "https://{}/@{}", "peertube": "https://{}/a/{}"}
+_OTHER_HOSTS = (".threads.com", ".fb.com", ".youtu.be")
 _DEFAULT_BLUESKY_HOST = ".bsky.social"
 _NAME = re.compile(r"\w(?:[\w.-]{0,98}[\w-])?\Z")
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
@@ -83,4 +84,4 @@ def _is_host(network: str, text: str) -> bool:
     if text.startswith("@") or "." not in text:
         return False
     own = _URLS[network].partition("://")[2].partition("/")[0].removeprefix("www.")
-    return network not in _WITH_DOTS or text.casefold().removeprefix("www.") == own
+    return network not in _WITH_DOTS or f".{text.casefold()}".endswith((f".{own}", *_OTHER_HOSTS))

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Problem, invalid
 from waypost.formats import DateOrder
 from waypost.imports.archives.kinds import shapes
@@ -38,6 +39,7 @@ class _Answer(BaseModel):
 
 _OPENED, _HISTORY, _ANSWER = TypeAdapter(_Opened), TypeAdapter(list[Clicks]), TypeAdapter(_Answer)
 _RECORDS = TypeAdapter(list[tuple[Record, bool]])
+_UNREADABLE = "The file cannot be read. It is damaged, or too large for its kind."
 _ROWS = TypeAdapter(list[dict[str, Any]])
 M = TypeVar("M")
 
@@ -62,6 +64,8 @@ class FileSource:
         """Yield the records. Raises INVALID on `file`."""
         while records := self._call(_RECORDS, {"action": "records"}):
             for record, has_history in records:
+                if record.kind not in NOUNS:
+                    raise invalid("file", _UNREADABLE)
                 record.history = self._history(record.line) if has_history else ()
                 if self.service is not None and self._staging is not None:
                     self._staging.complete(record, self._open)
@@ -154,4 +158,4 @@ def _validated(answer: TypeAdapter[M], value: Any) -> M:
     try:
         return answer.validate_python(value)
     except ValidationError:
-        raise invalid("file", "The file cannot be read. It is damaged, or too large for its kind.") from None
+        raise invalid("file", _UNREADABLE) from None

@@ -103,6 +103,7 @@ class Record:
             number = len(self.losses) - _MAX_LOSSES + 1
             self.losses[_MAX_LOSSES - 1 :] = [f"{number} more losses"]
         self.losses = [loss[:_MAX_LOSS] for loss in self.losses]
+        self.notes = [_CONTROL.sub(" ", note)[:_MAX_LOSS] for note in self.notes[:_MAX_LOSSES]]
 
     def empty(self) -> None:
         """Drop the content of a row that has too much of it, and set its problem."""
@@ -111,7 +112,7 @@ class Record:
 
     def characters(self) -> int:
         """Return about how much memory the record takes."""
-        texts = (self.url, self.title, self.description, *self.tags, *self.losses, self.problem)
+        texts = (self.url, self.title, self.description, *self.tags, *self.losses, *self.notes, self.problem)
         return sum(map(len, texts)) + _weight(self.fields)[0]
 
     def digest(self) -> str:

@@ -241,7 +241,7 @@ class _Dates:
 
 
 def _can_be_two(first: str, second: str) -> bool:
-    return first != second and max(int(first), int(second)) <= _MONTHS
+    return int(first) != int(second) and max(int(first), int(second)) <= _MONTHS
 
 
 def _set_password(record: Record, text: str) -> None:

@@ -48,7 +48,7 @@ class ShlinkSource:
         record.clicklimit = meta.number("maxVisits") or None
         record.clicks = link.fields("visitsSummary").number("nonBots") or link.number("visitsCount")
         if "validSince" in meta:
-            record.losses.append(f"it was valid from {meta.text('validSince')} on; now it is at once")
+            record.losses.append(f"it was valid from {meta.text('validSince')} on, and now it is at once")
         if link.is_false("forwardQuery"):
             record.fields["dropquery"] = True
         if link.is_true("hasRedirectRules"):
