@@ -164,6 +164,7 @@ def test_empty_body_is_rejected(ana: Person, tmp_path: Path) -> None:
     assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
 
 
+@ON_BOTH_DATABASES
 def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Path) -> None:
     ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
     file = new_file(ana, "a.bin", custom="summer")

@@ -23,7 +23,9 @@ def chrome(_started: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Brow
     """The browser. Windows that a test leaves open are closed, and tests without it can run their own event loop."""
     opened, loop = _started
     asyncio._set_running_loop(loop)
-    yield opened
-    for context in opened.contexts:
-        context.close()
-    asyncio._set_running_loop(None)
+    try:
+        yield opened
+        for context in opened.contexts:
+            context.close()
+    finally:
+        asyncio._set_running_loop(None)

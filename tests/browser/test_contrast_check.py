@@ -39,3 +39,15 @@ def test_pale_text_on_the_base_color_of_a_gradient_is_found(page: Page) -> None:
 def test_text_on_a_gradient_inside_the_page_is_a_fault(page: Page) -> None:
     page.set_content("<body><div style='background: linear-gradient(white, silver)'>Clay and glazes</div>")
     assert [rule for rule, _, _ in color_faults(page)] == ["color-contrast"]
+
+
+def test_link_is_checked_in_each_text_around_it(page: Page) -> None:
+    link = "<a href='/' style='color: #552222; text-decoration: none'>Clay</a>"
+    for text, rules in (("", []), ("A text about clay and how it is fired, with a ", ["link-in-text-block"])):
+        page.set_content(f"<body style='color: #222222; background: white'><main><p>{text}{link}</p></main>")
+        assert [rule for rule, _, _ in color_faults(page)] == rules
+
+
+def test_ground_of_page_is_as_before_after_the_check(page: Page) -> None:
+    _rules(page, ground="linear-gradient(white, silver) white")
+    assert page.evaluate("getComputedStyle(document.body).backgroundImage") != "none"

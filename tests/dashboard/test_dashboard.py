@@ -54,6 +54,7 @@ def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser
     browser.sign_in("ana")
     for path in paths:
         _check_page(path, browser.client.get(path))
+    assert browser.client.get("/dashboard").status_code == 200  # no page has ended the session
 
 
 def _check_page(path: str, response: Any) -> None:

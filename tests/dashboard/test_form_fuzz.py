@@ -1,7 +1,9 @@
 """No form and no page of the dashboard fails on any input."""
 
+import os
 import random
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -56,8 +58,9 @@ def names(dashboard: Browser, ana: Person) -> Sequence[str]:
 
 
 def _seed_of_today() -> int:
-    """Draw other forms each day. A failed test names the seed, which repeats it."""
-    seed = datetime.now(UTC).date().toordinal()
+    """Draw other forms each day. A failed test prints the seed; FORM_SEED repeats it."""
+    seed = int(os.environ.get("FORM_SEED") or datetime.now(UTC).date().toordinal())
+    sys.stdout.write(f"FORM_SEED={seed}\n")
     random.seed(seed)
     return seed
 

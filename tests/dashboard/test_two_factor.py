@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost import clock
 from waypost.auth import sessions, two_factor
 from waypost.db import account_rows
@@ -145,6 +145,7 @@ def test_sign_in_ends_if_password_was_changed_before_the_code(
     assert thief.get("").headers["location"] == "/dashboard/signin"
 
 
+@ON_BOTH_DATABASES
 def test_sign_in_ends_if_two_factor_was_enabled_after_the_password(ana: Person, service: AsgiClient) -> None:
     browser = new_browser(service)
     browser.get("/signin")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import upload
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, new_link, visit
@@ -143,6 +144,7 @@ def test_rejected_report_keeps_escaped_input(service: AsgiClient, ana: Person) -
     assert "<script" not in visit(service, f"report?url={script}", headers=ACCEPT_HTML).text
 
 
+@ON_BOTH_DATABASES
 def test_reports_are_limited_per_network_and_hour(service: AsgiClient, ana: Person, database: Database) -> None:
     for number in range(REPORTS_PER_HOUR + 3):
         new_link(ana, f"link-{number}")
@@ -155,6 +157,7 @@ def test_reports_are_limited_per_network_and_hour(service: AsgiClient, ana: Pers
     assert "try again in an hour" in last.text
 
 
+@ON_BOTH_DATABASES
 def test_reports_per_link_are_bounded(database: Database) -> None:
     fields = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
     for number in range(40):

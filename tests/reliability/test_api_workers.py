@@ -250,12 +250,14 @@ def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: S
     for pid in before:
         psutil.Process(pid).suspend()
     with ExitStack() as stack:
-        waiting = [stack.enter_context(_connect(server)) for _ in range(5)]
-        for connection in waiting:
-            connection.sendall(_request("/api/account", key))
-        assert server.call("GET", "/healthz").status_code == 200  # the workers answer, and have handed all five over
-        for pid in before:
-            psutil.Process(pid).kill()
+        try:
+            waiting = [stack.enter_context(_connect(server)) for _ in range(5)]
+            for connection in waiting:
+                connection.sendall(_request("/api/account", key))
+            assert server.call("GET", "/healthz").status_code == 200  # the workers answer, and have handed all over
+        finally:
+            for pid in before:
+                psutil.Process(pid).kill()
         assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in waiting)
     assert not _api_workers(server) & before
 

@@ -18,12 +18,17 @@ _RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {en
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
+# A link inside a text, which depends on the text around it.
+_RUN_LINKS = """() => axe.run({resultTypes: ["violations"], runOnly: {type: "rule", values: ["link-in-text-block"]}})
+  .then(result => result.violations.map(violation =>
+  [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
+
 # Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
 # the page under the bar at the bottom, which hides 92 % of it.
 _FLAT = """html, body, select, input, .sidebar { background-image: none !important }
   .bottom-nav { background: var(--card) !important }"""
 
-# Stores one element for each way in which a shown text looks: all that decides its colors, from the page to the text,
+# Stores the elements of each way in which a shown text looks: all that decides its colors, from the page to the text,
 # and the width of the screen. Returns the hashes of these ways.
 _FIND_TEXTS = """flat => {
   if (!window.flatGround) {
@@ -60,27 +65,30 @@ _FIND_TEXTS = """flat => {
     return isOnPage && element.checkVisibility({opacityProperty: true, visibilityProperty: true})
   }
   const isOff = (element) => element.closest(":disabled, [aria-disabled=true], svg, .visually-hidden")
-  window.looksOfTexts = new Map()
+  window.textsOfLooks = new Map()
   for (const element of document.body.querySelectorAll("*")) {
     const isText = element.matches(`input:not(${textless}), textarea, select`) || hasText(element)
-    if (isText && isShown(element) && !isOff(element)) window.looksOfTexts.set(look(element), element)
+    if (!isText || !isShown(element) || isOff(element)) continue
+    const texts = window.textsOfLooks.get(look(element)) ?? []
+    window.textsOfLooks.set(look(element), [...texts, element])
   }
-  return [...window.looksOfTexts.keys()]
+  return [...window.textsOfLooks.keys()]
 }"""
 
 # Checks the colors of new looks. Returns the looks that passed, and the faults: a ground that is no flat color is one.
 _RUN_COLORS = """async (looks) => {
-  const elements = new Map(looks.map((look) => [window.looksOfTexts.get(look), look]))
-  const result = await axe.run({include: [...elements.keys()]}, {
-    elementRef: true, resultTypes: ["passes", "violations", "incomplete"],
-    runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]},
-  })
+  const include = looks.flatMap((look) => window.textsOfLooks.get(look))
+  const options = {elementRef: true, runOnly: {type: "rule", values: ["color-contrast"]}}
+  const result = include.length ? await axe.run({include}, options) : {passes: [], violations: [], incomplete: []}
+  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== window.flatGround)
+  delete window.flatGround
   const isContrast = ({id}) => id === "color-contrast"
-  const passed = result.passes.filter(isContrast).flatMap(({nodes}) => nodes)
+  const passed = new Set(result.passes.filter(isContrast).flatMap(({nodes}) => nodes.map(({element}) => element)))
   const isUnclear = ({any}) => any.some(({data}) => ["bgGradient", "bgImage"].includes(data?.messageKey))
   const unclear = result.incomplete.filter(isContrast).map((rule) => ({...rule, nodes: rule.nodes.filter(isUnclear)}))
   const faults = [...result.violations, ...unclear.filter(({nodes}) => nodes.length)]
-  return [passed.map(({element}) => elements.get(element)).filter(Boolean), faults.map(({id, impact, nodes}) =>
+  const hasPassed = (look) => window.textsOfLooks.get(look).every((element) => passed.has(element))
+  return [looks.filter(hasPassed), faults.map(({id, impact, nodes}) =>
     [id, impact, nodes.slice(0, 3).map((node) => `${node.html.slice(0, 150)} ${node.any[0]?.message ?? ""}`)])]
 }"""
 _passed: set[str] = set()
@@ -98,10 +106,9 @@ def color_faults(page: Page) -> list[Violation]:
     """Return the texts with too little contrast. A look that passed on another page is not checked again."""
     _load(page)
     new = [look for look in page.evaluate(_FIND_TEXTS, _FLAT) if look not in _passed]
-    if not new:
-        return []
     passed, violations = page.evaluate(_RUN_COLORS, new)
     _passed.update(passed)
+    violations += page.evaluate(_RUN_LINKS)
     return [(rule, impact, elements) for rule, impact, elements in violations]
 
 

@@ -2,7 +2,7 @@
 
 from tests.conftest import BASE, Person
 from tests.support.bios import new_bio, open_bio
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.html import Page
 from tests.support.overlays import form_fields, new_overlay
 from tests.support.visits import ACCEPT_HTML, visit
@@ -10,6 +10,7 @@ from tests.support.visits import ACCEPT_HTML, visit
 VIDEO = {"type": "embed", "url": "https://vimeo.com/22439234"}
 
 
+@ON_BOTH_DATABASES
 def test_form_stores_response_with_overlay_and_leads_back(ana: Person, ben: Person) -> None:
     overlay = new_overlay(ana, "newsletter")
     new_bio(ana, blocks=[{"type": "form", "overlay": overlay}])

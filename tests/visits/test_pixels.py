@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.html import SANDBOX, Page, open_page
 from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, SLACK, clicks, new_link, visit
@@ -98,6 +98,7 @@ def test_splash_page_runs_pixels_of_link(ana: Person) -> None:
     assert clicks(ana, link) == (1, 1)
 
 
+@ON_BOTH_DATABASES
 def test_pixel_change_applies_at_once(ana: Person) -> None:
     pixel = _pixel(ana)
     link = new_link(ana, "spring", pixels=[pixel])

@@ -188,6 +188,7 @@ def test_bot_is_redirected_but_not_counted(ana: Person, service: AsgiClient) -> 
     assert clicks(ana, link) == (0, 0)
 
 
+@ON_BOTH_DATABASES
 def test_link_can_keep_parameters_of_visitors_from_destination(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", dropquery=True, parameters=[{"name": "utm", "value": "x"}])
     for _ in range(2):
