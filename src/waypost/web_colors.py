@@ -22,5 +22,8 @@ def parse(text: str) -> str | None:
 
 def parse_name(text: str) -> str | None:
     """Return the color with a name of CSS as `#rrggbb`; None for another name."""
-    named = ImageColor.colormap.get(text.strip().lower())
-    return named if isinstance(named, str) else None
+    name = text.strip().lower()
+    if name not in ImageColor.colormap:
+        return None
+    red, green, blue = ImageColor.getrgb(name)[:3]  # not the value: Pillow replaces it by numbers at its first use
+    return f"#{red:02x}{green:02x}{blue:02x}"

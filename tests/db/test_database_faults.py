@@ -45,13 +45,13 @@ class Installation:
         return response.status_code == 200
 
     def clicks(self, alias: str) -> int:
-        """Wait until the node can count; return the clicks of a link."""
+        """Wait until the node has counted; return the clicks of a link."""
         answers: list[httpx2.Response] = []
 
         def is_answered() -> bool:
             answers.append(self.node.call("GET", "/api/urls", key=self.key, params={"short": alias}))
             assert answers[-1].status_code in (200, 503), answers[-1].text
-            return answers[-1].status_code == 200
+            return answers[-1].status_code == 200 and "x-statistics-age" not in answers[-1].headers
 
         until(is_answered)
         return int(answers[-1].json()["data"]["clicks"])
