@@ -68,7 +68,7 @@ def server(shared_server: Server, mode: int) -> Server:
 
 @pytest.fixture
 def own_server(database_url: str, key: str, mode: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that the test may stop."""
+    """A server that the test may stop, or whose connections it uses up."""
     with _serving(tmp_path_factory, database_url, mode) as server:
         until(lambda: _has_started(server, mode))
         yield server
@@ -262,13 +262,13 @@ def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: S
     assert not _api_workers(server) & before
 
 
-def test_full_channel_leaves_connections_to_workers(server: Server) -> None:
-    answers, stopped = select.poll(), [psutil.Process(pid) for pid in _api_workers(server)]
+def test_full_channel_leaves_connections_to_workers(own_server: Server) -> None:
+    answers, stopped = select.poll(), [psutil.Process(pid) for pid in _api_workers(own_server)]
     for worker in stopped:
         worker.suspend()
     with ExitStack() as stack:
         try:
-            connections = [stack.enter_context(_connect(server)) for _ in range(400)]
+            connections = [stack.enter_context(_connect(own_server)) for _ in range(400)]
             for connection in connections:
                 answers.register(connection, select.POLLIN)
                 connection.sendall(_request("/dashboard"))  # needs no database, which a stopped worker may have locked
