@@ -66,6 +66,7 @@ def show_import(context: PageContext) -> Response:
         fate=fate,
         labels=NAMES,
         kinds=_KINDS,
+        translated_reasons=_translated_reasons,
         translated_losses=_translated_losses,
     )
 
@@ -222,6 +223,11 @@ def _changed(context: PageContext, change: Callable[[], str]) -> Response:
     except Problem as problem:
         return context.redirect(_PATH, message=problem.message, tone="bad")
     return context.redirect(_PATH, message=message)
+
+
+def _translated_reasons(reasons: str) -> str:
+    """Return the reasons of a row, which are lines, in the reader's language."""
+    return " ".join(gettext(reason) for reason in reasons.splitlines())
 
 
 def _translated_losses(losses: str) -> str:
