@@ -10,6 +10,7 @@ from tests.support import import_services
 from tests.support.import_services import running
 from tests.support.imports import MOVED, applied_links, read_service
 from waypost.imports import plans, undo
+from waypost.imports.record import Record
 from waypost.settings import Settings
 
 
@@ -77,3 +78,11 @@ def _with_setting(answer: Any, name: str, value: object) -> Any:
     for link in links:
         link[name] = value
     return answer
+
+
+def test_notes_of_a_file_are_bounded_and_can_be_stored() -> None:
+    """The process that reads files is not trusted, and no database stores a NUL character."""
+    record = Record(1, notes=["The date\x00 was read", "x" * 10_000, *("a note" for _ in range(1000))])
+    record.shorten()
+    assert record.notes[0] == "The date  was read"
+    assert (len(record.notes[1]), len(record.notes)) == (500, 100)
