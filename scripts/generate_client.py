@@ -1,198 +1,82 @@
-"""Write the generated parts of client/ from the OpenAPI document and from the asynchronous client.
+"""Write client/openapi.json, and the parts of the client that its build generates from it.
 
 usage: .venv/bin/python -m scripts.generate_client        (or: make docs)
 
-Records are in models/, optional fields of requests in fields/, methods in aio/operations/. The synchronous client in
-sync/ is aio/ without `async` and `await`. tests/client/test_generated.py fails when a file is outdated.
+The document has what the client needs: operations, fields and their descriptions; no samples, errors and headers.
 """
 
+import json
 import re
-import subprocess
-import sys
-from collections import defaultdict
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from scripts.client_operations import Operation
-from scripts.client_schemas import Schemas, module_name, options
+from client.generator.files import DOCUMENT, write_files
 from waypost.routers import api_document
 from waypost.settings import Settings
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "client" / "src" / "waypost_client"
-_GENERATED = "# Written by `make docs`. Do not edit: change the code and run it again.\n"
-_SYNCHRONOUS = {
-    "waypost_client.aio": "waypost_client.sync",
-    "Awaitable[Page[R]]": "Page[R]",
-    "AsyncBaseTransport": "BaseTransport",
-    "__aenter__": "__enter__",
-    "__aexit__": "__exit__",
-    "aclose": "close",
-    "aread": "read",
-    "aiter_raw": "iter_raw",
-    "async def": "def",
-    "async with": "with",
-    "async for": "for",
-    "await ": "",
-    "Async": "",
-}
-_NOT_DERIVED = ("__init__.py", "blocking.py")
-_OPERATIONS = """
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
-
-from waypost_client.aio.requests import AsyncRequests
-from waypost_client.calls import check_fields
-from waypost_client.pages import PAGE_SIZE
-"""
-_OPERATION_TYPES = """
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from waypost_client.local_files import Content, Progress, Target
-    from waypost_client.records import Downloaded, Page
-"""
-_RECORDS = """
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from waypost_client.records import Record
-"""
-_FIELDS = """
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
-
-if TYPE_CHECKING:
-    from typing_extensions import Required
-"""
+_WIDTH = 120
+_LEFT_OUT = ("example", "examples", "headers", "x-codeSamples")
 
 
 def main() -> None:
-    """Write every file that has changed; delete those that are not generated any more."""
-    files = generated_files()
-    for path in generated_paths() - files.keys():
-        path.unlink()
-    for path, text in files.items():
-        if not path.exists() or path.read_text() != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            print(f"{path.relative_to(ROOT)} is new")
+    """Write the document and the generated files."""
+    DOCUMENT.write_text(client_document())
+    write_files()
 
 
-def generated_paths() -> set[Path]:
-    """Return the generated files that exist."""
-    return {path for path in PACKAGE.rglob("*.py") if path.read_text().startswith(_GENERATED)}
+def client_document() -> str:
+    """Return the part of the OpenAPI document that the client is generated from. Short values are on one line."""
+    document = _without_samples(api_document(Settings(base_url="http://localhost:8000")))
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            responses = operation["responses"].items()
+            operation["responses"] = {status: response for status, response in responses if status.startswith("2")}
+            parameters = operation.pop("parameters", [])
+            operation["parameters"] = [each for each in parameters if each["in"] != "header"]
+    schemas = _reached(document["paths"], document["components"]["schemas"])
+    parts = {"openapi": document["openapi"], "paths": document["paths"], "components": {"schemas": schemas}}
+    return f"{_lines(parts)}\n"
 
 
-def generated_files() -> dict[Path, str]:
-    """Return the content of each generated file."""
-    document = api_document(Settings(base_url="http://localhost:8000"))
-    schemas = Schemas(document["components"]["schemas"])
-    by_module = _operations(schemas, document["paths"])
-    files = {PACKAGE / name: text for name, text in _types(schemas, by_module).items()}
-    names = _imports(schemas)
-    for module, operations in by_module.items():
-        text = _operation_module(module, operations, names)
-        files[PACKAGE / "aio" / "operations" / f"{module}.py"] = _tidy(text)
-    files[PACKAGE / "aio" / "operations" / "__init__.py"] = _tidy(_all_operations(list(by_module)))
-    written = {path: path.read_text() for path in (PACKAGE / "aio").glob("*.py") if path.name not in _NOT_DERIVED}
-    generated = {path: text.removeprefix(_GENERATED) for path, text in files.items() if "aio" in path.parts}
-    for path, text in (written | generated).items():
-        files[PACKAGE / "sync" / path.relative_to(PACKAGE / "aio")] = _tidy(_GENERATED + _synchronous(text))
-    return files
+def _reached(paths: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas that operations refer to, directly or through others."""
+    reached: set[str] = set()
+    pending = _references(paths)
+    while pending:
+        reached |= pending
+        pending = {inner for name in pending for inner in _references(schemas[name])} - reached
+    return {name: schema for name, schema in schemas.items() if name in reached}
 
 
-def _operations(schemas: Schemas, paths: Mapping[str, Any]) -> dict[str, list[Operation]]:
-    """Return the operations by module, and record the modules of the schemas that they use."""
-    by_module: dict[str, list[Operation]] = defaultdict(list)
-    for path, methods in paths.items():
-        for method, described in methods.items():
-            operation = Operation(schemas, method.upper(), path, described)
-            module = module_name(described["tags"][0])
-            by_module[module].append(operation)
-            for name in operation.records():
-                schemas.use(name, module, is_request=False)
-            if operation.body:
-                schemas.use(operation.body, module, is_request=True)
-    return by_module
+def _references(value: Any) -> set[str]:
+    return set(re.findall(r"#/components/schemas/(\w+)", json.dumps(value)))
 
 
-def _types(schemas: Schemas, by_module: Mapping[str, list[Operation]]) -> dict[str, str]:
-    """Return the modules of records and of fields."""
-    bodies = {operation.body for operations in by_module.values() for operation in operations}
-    uploads = [operation for operations in by_module.values() for operation in operations if operation.is_upload]
-    names = _imports(schemas)
-    files = {}
-    for module in sorted(set(schemas.responses.values())):
-        own = [name for name in schemas.responses if schemas.responses[name] == module]
-        body = "\n\n".join(schemas.record(name) for name in schemas.in_order(own))
-        imports = _import_lines(body, names["models"], module)
-        files[f"models/{module}.py"] = _tidy(_head("Records of responses", module, _RECORDS + imports) + body)
-    for module in sorted(set(schemas.requests.values())):
-        own = [name for name in schemas.requests if schemas.requests[name] == module]
-        parts = [schemas.fields(name, is_body=name in bodies) for name in schemas.in_order(own)]
-        body = "\n\n".join(parts + ([options(uploads[0].query, schemas)] if module == "files" else []))
-        imports = _import_lines(body, names["fields"], module)
-        files[f"fields/{module}.py"] = _tidy(_head("Optional fields of requests", module, _FIELDS + imports) + body)
-    for folder in ("models", "fields"):
-        title = {"models": "Records of responses.", "fields": "Optional fields of requests."}[folder]
-        files[f"{folder}/__init__.py"] = f'{_GENERATED}"""{title}"""\n'
-    return files
+def _without_samples(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_samples(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_samples(item) for key, item in value.items() if not _is_left_out(key, item)}
 
 
-def _imports(schemas: Schemas) -> dict[str, dict[str, str]]:
-    """Return the module of each class, by folder."""
-    fields = {schemas.public_name(name): module for name, module in schemas.requests.items()}
-    models = {schemas.public_name(name): module for name, module in schemas.responses.items()}
-    return {"models": models, "fields": {**fields, "UploadOptions": "files"}}
+def _is_left_out(key: str, value: Any) -> bool:
+    """Return whether a key is no part of the types. A field of an object can have the same name."""
+    is_schema = isinstance(value, dict) and value.keys() & {"type", "anyOf", "$ref"}
+    return (key in _LEFT_OUT and not is_schema) or (key == "title" and isinstance(value, str))
 
 
-def _import_lines(body: str, modules: Mapping[str, str], own: str, folder: str = "") -> str:
-    """Return the imports of the classes that a body names and that are in other modules."""
-    used = [name for name in modules if modules[name] != own and re.search(rf"\b{name}\b", body)]
-    kind = folder or ("fields" if "TypedDict" in body else "models")
-    return "".join(f"from waypost_client.{kind}.{modules[name]} import {name}\n" for name in used)
-
-
-def _operation_module(module: str, operations: list[Operation], names: Mapping[str, Mapping[str, str]]) -> str:
-    body = "\n".join(operation.source() for operation in operations)
-    imports = "".join(_import_lines(body, names[folder], "", folder) for folder in ("models", "fields"))
-    head = _head("Operations", module, _OPERATIONS + imports + _OPERATION_TYPES)
-    words = module.replace("_", " ")
-    return f'{head}class {_class_name(module)}(AsyncRequests):\n    """Operations of the API: {words}."""\n\n{body}'
-
-
-def _all_operations(modules: list[str]) -> str:
-    imports = "".join(f"from waypost_client.aio.operations.{each} import {_class_name(each)}\n" for each in modules)
-    bases = ", ".join(_class_name(each) for each in modules)
-    head = f'{_GENERATED}"""All operations of the API."""\n\n{imports}'
-    return f'{head}\n\nclass AsyncOperations({bases}):\n    """One method for each operation."""\n'
-
-
-def _head(title: str, module: str, imports: str) -> str:
-    words = module.replace("_", " ")
-    return f'{_GENERATED}"""{title}: {words}."""\n\nfrom __future__ import annotations\n{imports}\n\n'
-
-
-def _class_name(module: str) -> str:
-    return f"Async{module.title().replace('_', '')}Operations"
-
-
-def _synchronous(text: str) -> str:
-    for asynchronous, synchronous in _SYNCHRONOUS.items():
-        text = text.replace(asynchronous, synchronous)
-    return text
-
-
-def _tidy(text: str) -> str:
-    """Remove unused imports, sort the others, and format."""
-    ruff = [str(Path(sys.executable).with_name("ruff"))]
-    name = ["--stdin-filename", str(PACKAGE / "generated.py"), "-"]
-    for command in (["check", "--fix-only", "--quiet", "--select", "F401,I"], ["format", "--quiet"]):
-        text = subprocess.run([*ruff, *command, *name], input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603  # our own arguments
-    return text
+def _lines(value: Any, depth: int = 0) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    is_plain = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
+    if not isinstance(value, dict | list) or is_plain or len(text) + depth <= _WIDTH:
+        return text
+    margin = " " * (depth + 1)
+    if isinstance(value, list):
+        items = [_lines(item, depth + 1) for item in value]
+    else:
+        items = [f"{json.dumps(key)}: {_lines(item, depth + 1)}" for key, item in value.items()]
+    first, last = ("[", "]") if isinstance(value, list) else ("{", "}")
+    return f"{first}\n{margin}" + f",\n{margin}".join(items) + f"\n{' ' * depth}{last}"
 
 
 if __name__ == "__main__":

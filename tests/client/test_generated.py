@@ -11,7 +11,8 @@ from waypost_client.errors import CODES
 from waypost_client.sync.operations import Operations
 from waypost_client.sync.requests import Requests
 
-from scripts.generate_client import PACKAGE, generated_files, generated_paths
+from client.generator.files import DOCUMENT, PACKAGE, generated_files, generated_paths
+from scripts.generate_client import client_document
 from waypost import __version__
 from waypost.errors import Kind
 from waypost.routers import api_document
@@ -20,6 +21,10 @@ from waypost.settings import Settings
 _METHODS = [item for path in api_document(Settings())["paths"].values() for item in path.values()]
 _OPERATIONS = {operation["operationId"] for operation in _METHODS}
 _ITERATORS = {name.removeprefix("list_") for name in _OPERATIONS if name.startswith("list_")}
+
+
+def test_document_of_the_client_is_current() -> None:
+    assert DOCUMENT.read_text() == client_document(), "run make docs"
 
 
 def test_generated_files_are_current() -> None:

@@ -1,1 +1,1 @@
-"""The asynchronous client. scripts/generate_client.py derives the synchronous one in `sync` from it."""
+"""The asynchronous client. The build generates the synchronous one in `sync` from it."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scripts.client_schemas import Schemas, docstring, identifier
+from .schemas import Schemas, docstring, identifier
 
 _PAGING = ("limit", "page")
 

@@ -1,2 +1,0 @@
-# Written by `make docs`. Do not edit: change the code and run it again.
-"""Records of responses."""
