@@ -25,7 +25,7 @@ _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
 _MIN_LETTERS = 10
 _MODULES_WITH_LABELS = {
     *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py"),
-    *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py"),
+    *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py", "accounts/deletion.py"),
 }
 # Their messages can be phrases, which are the reasons in other messages: `it takes too long`.
 _MODULES_WITH_REASONS = {

@@ -42,6 +42,7 @@ from waypost.splash import ops as splash_pages
 from waypost.utm import api as utm_api
 from waypost.utm import ops as utm_templates
 
+AddNew = Callable[[Connection, int, Settings, Mapping[str, Any]], int]
 CheckNew = Callable[[Connection, int, Settings, Mapping[str, Any]], object]
 """Called with a transaction, the account, the settings and the fields of a new item."""
 
@@ -50,13 +51,15 @@ CheckNew = Callable[[Connection, int, Settings, Mapping[str, Any]], object]
 class NounFunctions:
     """`list_items` is the endpoint of the API's list, `model` the body of the API for an item of an archive.
 
-    `uses` are columns that refer to it: the undo of an import keeps an item in use. `check_new` raises what the
-    creation of an item raises although its model is valid.
+    `add` creates one and returns its id; imports have steps of their own for the kinds without it. `uses` are columns
+    that refer to it: the undo of an import keeps an item in use. `check_new` raises what the creation of an item raises
+    although its model is valid.
     """
 
     remove: Callable[[Connection, int, int], object]
     list_items: Callable[[RequestContext, PageRequest], Any]
     model: type[Body]
+    add: AddNew | None = None
     check_new: CheckNew | None = None
     uses: tuple[ColumnElement[Any], ...] = ()
     remove_together: Callable[[Connection, int, Sequence[int]], object] | None = None
@@ -68,6 +71,15 @@ class NounFunctions:
             return
         for item in ids:
             self.remove(tx, account, item)
+
+
+def _by(add: Callable[..., Any]) -> AddNew:
+    """Return the creation of an item by an operation that takes its fields and needs no settings."""
+    return lambda tx, account, _settings, fields: int(add(tx, account, **fields).id)
+
+
+def _add_domain(tx: Connection, account: int, settings: Settings, fields: Mapping[str, Any]) -> int:
+    return domains.add(tx, account, settings=settings, **fields).id
 
 
 def _check_domain(tx: Connection, _account: int, settings: Settings, fields: Mapping[str, Any]) -> None:
@@ -104,6 +116,7 @@ FUNCTIONS: Mapping[str, NounFunctions] = {
         remove=campaigns.remove,
         list_items=campaigns_api.list_campaigns,
         model=campaigns_api.NewCampaign,
+        add=_by(campaigns.add),
         check_new=_check_campaign,
         uses=(schema.links.c.campaign,),
     ),
@@ -111,12 +124,14 @@ FUNCTIONS: Mapping[str, NounFunctions] = {
         remove=channels.remove,
         list_items=channels_api.list_channels,
         model=channels_api.NewChannel,
+        add=_by(channels.add),
         uses=(schema.channel_items.c.channel,),
     ),
     "splash": NounFunctions(
         remove=splash_pages.remove,
         list_items=splash_api.list_splash_pages,
         model=splash_api.NewSplash,
+        add=_by(splash_pages.add),
         check_new=_check_splash_page,
         uses=(schema.links.c.splash,),
     ),
@@ -124,6 +139,7 @@ FUNCTIONS: Mapping[str, NounFunctions] = {
         remove=overlays.remove,
         list_items=overlays_api.list_overlays,
         model=overlays_api.NewOverlay,
+        add=_by(overlays.add),
         check_new=_check_overlay,
         uses=(schema.links.c.overlay,),
     ),
@@ -131,14 +147,21 @@ FUNCTIONS: Mapping[str, NounFunctions] = {
         remove=pixels.remove,
         list_items=pixels_api.list_pixels,
         model=pixels_api.NewPixel,
+        add=_by(pixels.add),
         check_new=_check_pixel,
         uses=(schema.link_pixels.c.pixel,),
     ),
-    "utm": NounFunctions(remove=utm_templates.remove, list_items=utm_api.list_utm_templates, model=utm_api.NewTemplate),
+    "utm": NounFunctions(
+        remove=utm_templates.remove,
+        list_items=utm_api.list_utm_templates,
+        model=utm_api.NewTemplate,
+        add=_by(utm_templates.add),
+    ),
     "domain": NounFunctions(
         remove=domains.remove,
         list_items=domains_api.list_domains,
         model=domains_api.NewDomain,
+        add=_add_domain,
         check_new=_check_domain,
     ),
 }

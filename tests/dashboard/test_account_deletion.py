@@ -116,7 +116,7 @@ def test_deletion_interrupted_by_stop_resumes(ana: Person, ben: Person, monkeypa
     answers: Iterator[bool] = iter([False] * 3 + [True])
     with time_machine.travel(time.time() + _LATER, tick=True):
         account_deletion.delete_due(ana.database, lambda: next(answers))
-        assert 0 < ana.database.read(lambda tx: deletion.contents(tx, ana.account)).items["links"] < 6
+        assert 0 < ana.database.read(lambda tx: deletion.contents(tx, ana.account)).items["Links"] < 6
         account_deletion.delete_due(ana.database, lambda: False)
     assert not _exists(ana.database, ana.account)
 

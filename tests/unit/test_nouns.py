@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from waypost.bulk.items import Noun as BulkNoun
+from waypost.bulk import items as bulk
 from waypost.db import schema
 from waypost.db.schema.nouns import NOUNS, Noun, referred_first
-from waypost.mcp.item_kinds import Kind
 from waypost.noun_functions import FUNCTIONS
 from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
 from waypost.trash.kinds import references_of
@@ -28,15 +26,17 @@ def test_noun_has_endpoints_and_pages(noun: Noun) -> None:
 
 @_NOUNS
 def test_columns_of_noun_exist(noun: Noun) -> None:
-    names = {*noun.names, *noun.searched, *noun.totals, *noun.same, *([noun.alias.column] if noun.alias else [])}
+    names = {*noun.names, *noun.searched, *noun.totals, *noun.imported, *noun.same}
+    names |= {noun.alias.column} if noun.alias else set()
+    names |= {noun.limit} if noun.limit else set()
     assert names <= set(noun.table.c.keys())
+    assert bool(noun.limit) == (len(noun.totals) > 2)  # the third one is the counter of the limit
     assert not noun.channel_item or noun.channel_item in schema.channel_items.c
     assert noun.icon in json.loads(_ICONS.read_text())
 
 
 def test_kinds_of_all_parts_are_the_nouns() -> None:
-    assert get_args(Kind) == tuple(NOUNS)
-    assert set(get_args(BulkNoun)) == {noun.api for noun in NOUNS.values()} | {"share"}
+    assert set(bulk.NOUNS) == {noun.api for noun in NOUNS.values()} | {"share"}
     assert FUNCTIONS.keys() == NOUNS.keys()
 
 

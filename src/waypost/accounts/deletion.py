@@ -12,16 +12,17 @@ from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, account_deleted
 
 GRACE_SECONDS = 7 * 86_400
-TRASHED = "items in the trash"
-TABLES: Mapping[str, Table] = {**{noun.plural: noun.table for noun in NOUNS.values()}, TRASHED: schema.trash}
-"""The kinds of items in the order of their deletion. Links come first: they refer to most of the others."""
+TABLES: Mapping[str, Table] = {noun.labels: noun.table for noun in NOUNS.values()} | {
+    "Items in the trash": schema.trash
+}
+"""The tables of items by label, in the order of their deletion. Links come first: they refer to most of the others."""
 _MOST_DUE = 20
 _c = accounts.c
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The number of items of each kind, and the bytes of the files."""
+    """The number of items by the label of their kind, and the bytes of the files."""
 
     items: Mapping[str, int]
     stored: int
@@ -32,7 +33,7 @@ def contents(tx: Connection, account: int) -> Contents:
     stored = tx.execute(select(_c.stored).where(_c.id == account)).scalar_one_or_none()
     if stored is None:
         raise account_deleted()
-    totals = {noun: page_counters.total(tx, account, table.name) for noun, table in TABLES.items()}
+    totals = {label: page_counters.total(tx, account, table.name) for label, table in TABLES.items()}
     return Contents(totals, stored)
 
 

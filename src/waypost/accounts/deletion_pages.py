@@ -7,16 +7,10 @@ from waypost.accounts import deletion, emails, login_changes, ops, proof
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
-from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
-from waypost.db.schema.nouns import NOUNS
 
 pages = Router()
 _ACCOUNT, _DELETE = "/dashboard/account", "/dashboard/account/delete"
-_LABELS = {
-    **{noun.plural: noun.labels for noun in NOUNS.values()},
-    deletion.TRASHED: gettext_noop("Items in the trash"),
-}
 
 
 @pages.get("/dashboard/account/delete")
@@ -51,6 +45,6 @@ def _deletion_page(context: PageContext, form: Form, *, status: int = 200) -> Re
     contents, factor = context.read(
         lambda tx: (deletion.contents(tx, context.account), two_factor.of(tx, context.account))
     )
-    items = [(_LABELS[noun], number) for noun, number in contents.items.items() if number]
+    items = [(label, number) for label, number in contents.items.items() if number]
     days = deletion.GRACE_SECONDS // 86_400
     return context.render("account/delete.html", status=status, form=form, items=items, factor=factor, days=days)

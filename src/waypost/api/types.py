@@ -1,17 +1,20 @@
 """Annotated field types of API models, with their rules and error messages."""
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from waypost import clock
 
@@ -20,6 +23,16 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DIGITS = re.compile(r"[0-9]{1,15}\Z")
 _HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text that is one of `values`, as `Literal` does for values that are written in the type."""
+
+    values: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(list(self.values))
 
 
 def _line(value: str) -> str:

@@ -16,12 +16,13 @@ from waypost.api.context import R, RequestContext, T, V
 from waypost.api.endpoints import Endpoint, EndpointTable, Input
 from waypost.api.request_body import Body
 from waypost.api.responses import failure_body, validation_problem
-from waypost.api.types import ItemId
+from waypost.api.types import ItemId, OneOf
+from waypost.db.schema import nouns
 from waypost.errors import Kind, Problem, invalid, not_found
 
-Noun = Literal[
-    "url", "file", "campaign", "channel", "qr", "bio", "splash", "overlay", "pixel", "utm", "domain", "share"
-]
+_FIRST = ("url", "file", "campaign", "channel")  # in the document of the API since version 1.0
+NOUNS = (*dict.fromkeys([*_FIRST, *(noun.api for noun in nouns.NOUNS.values())]), "share")
+"""The names of nouns in the API."""
 Action = Literal["create", "update", "delete", "assign"]
 _PATHS: Mapping[Action, tuple[str, str]] = {
     "create": ("POST", "/{noun}/add"),
@@ -35,7 +36,7 @@ class Item(Body):
     """One change. `id` is the item to change; for `assign`, the campaign or channel that gets `item`."""
 
     action: Action
-    noun: Noun
+    noun: Annotated[str, OneOf(NOUNS)]
     id: ItemId | None = None
     fields: Annotated[dict[str, Any] | None, Field(description="The body of the single request.")] = None
     type: Annotated[

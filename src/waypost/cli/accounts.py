@@ -16,6 +16,7 @@ from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER, AccountArgument
 from waypost.cli.console import AsJson
 from waypost.db.database import Database
+from waypost.db.schema.nouns import inside_sentence
 from waypost.server import new_accounts
 
 account = typer.Typer(no_args_is_help=True)
@@ -69,10 +70,11 @@ def show_account(identifier: AccountArgument, json: AsJson = False) -> None:
         due = database.read(lambda tx: deletion.due_at(tx, account.id))
     deleted_on = None if due is None else clock.text(due)
     details = {**_account_row(account), "rate_limit": rate_limit, "stored": contents.stored, "deletion": deleted_on}
+    items = {inside_sentence(label): number for label, number in contents.items.items()}
     if json:
-        console.as_json({**details, "items": contents.items})
+        console.as_json({**details, "items": items})
     else:
-        console.print_fields({**details, **contents.items})
+        console.print_fields({**details, **items})
 
 
 @account.command("rename")
@@ -148,7 +150,8 @@ def delete_account(
             console.stdout.print(f"{account.username} is not deleted.")
             return
         contents = database.read(lambda tx: deletion.contents(tx, account.id))
-        items = ", ".join(_count(number, kind) for kind, number in contents.items.items() if number) or "no items"
+        counts = {inside_sentence(label): number for label, number in contents.items.items() if number}
+        items = ", ".join(_count(number, kind) for kind, number in counts.items()) or "no items"
         contained = f"the account {account.username} <{account.email}> with {items}, its statistics and API keys"
         console.confirm_deletion(contained if now else f"{contained} in 7 days", yes=yes)
         if now:

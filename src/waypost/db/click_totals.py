@@ -1,16 +1,15 @@
-"""Totals of clicks in the rows of items."""
+"""Totals of clicks in the rows of items, and of the blocks of bio pages."""
+
+from collections.abc import Mapping
 
 from sqlalchemy import Table
 
-from waypost.db.schema import bio_blocks, bios, campaigns, files, links, qrs
+from waypost.db.schema import bio_blocks
+from waypost.db.schema.nouns import NOUNS
 
-TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
-    "link": (links, ("clicks", "uniqueclicks", "taken")),
-    "bio": (bios, ("clicks", "uniqueclicks")),
+TOTALS: Mapping[str, tuple[Table, tuple[str, ...]]] = {
+    **{kind: (noun.table, noun.totals) for kind, noun in NOUNS.items() if noun.totals},
     "block": (bio_blocks, ("clicks", "uniqueclicks")),
-    "qr": (qrs, ("scans", "uniquescans")),
-    "file": (files, ("downloads", "uniquedownloads", "taken")),
-    "campaign": (campaigns, ("views",)),
 }
 """The totals of each kind: its table and the columns for clicks, unique clicks, and the counter of its click limit. A
 click under a limit was added to the last one before the response."""

@@ -9,23 +9,17 @@ from sqlalchemy import Connection, Row, update
 
 from waypost import credentials
 from waypost.bios import ops as bios
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as channels
 from waypost.db.schema import bio_blocks, import_rows
 from waypost.db.schema.nouns import NOUNS
-from waypost.domains import ops as domains
 from waypost.errors import Problem
 from waypost.files import ops as files
 from waypost.files.ops import StoredObject
 from waypost.imports.archives import references
 from waypost.imports.archives.kinds import equal_item
-from waypost.overlays import ops as overlays
-from waypost.pixels import ops as pixels
+from waypost.noun_functions import FUNCTIONS
 from waypost.qr import ops as qr_codes
 from waypost.qr import service
 from waypost.settings import Settings
-from waypost.splash import ops as splash_pages
-from waypost.utm import ops as utm_templates
 
 _row = import_rows.c
 
@@ -54,27 +48,9 @@ def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> No
 
 def _add(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
     """Create the item by the operation of its kind; return its id."""
-    match row.kind:
-        case "domain":
-            return domains.add(tx, account, settings=settings, **row.fields["columns"]).id
-        case "bio":
-            return _add_bio_page(tx, account, row, settings)
-        case "qr":
-            return _add_qr_code(tx, account, row, settings)
-        case "file":
-            return _add_file(tx, account, row, settings)
-        case kind:
-            return int(_ADD[kind](tx, account, **row.fields["columns"]).id)
-
-
-_ADD: Mapping[str, Callable[..., Any]] = {
-    "pixel": pixels.add,
-    "utm": utm_templates.add,
-    "splash": splash_pages.add,
-    "overlay": overlays.add,
-    "channel": channels.add,
-    "campaign": campaigns.add,
-}
+    if (add := FUNCTIONS[row.kind].add) is not None:
+        return add(tx, account, settings, row.fields["columns"])
+    return _ADD[row.kind](tx, account, row, settings)
 
 
 def _add_bio_page(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
@@ -137,3 +113,11 @@ def _add_file(tx: Connection, account: int, row: Row[Any], settings: Settings) -
         table = NOUNS["file"].table
         tx.execute(update(table).where(table.c.id == file, table.c.account == account).values(expiry=expiry))
     return file
+
+
+_ADD: Mapping[str, Callable[[Connection, int, Row[Any], Settings], int]] = {
+    "bio": _add_bio_page,
+    "qr": _add_qr_code,
+    "file": _add_file,
+}
+"""The kinds whose rows have more than columns."""

@@ -1,15 +1,16 @@
 """The kinds of items that tools name, and the names of items."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated
 
 from sqlalchemy import Connection, select
 
+from waypost.api.types import OneOf
 from waypost.db.item_names import name_of
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import invalid
 
-Kind = Literal["link", "file", "qr", "bio", "campaign", "channel", "splash", "overlay", "pixel", "utm", "domain"]
+Kind = Annotated[str, OneOf(tuple(NOUNS))]
 
 
 def names(tx: Connection, account: int, kind: Kind, ids: Sequence[int]) -> Mapping[int, str]:

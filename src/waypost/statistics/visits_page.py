@@ -14,9 +14,10 @@ from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visit_items import Item, Key, find_items
+from waypost.db.click_totals import TOTALS
 
 pages = Router()
-_KINDS = ("link", "qr", "file", "bio", "block", "campaign", "missing")
+_KINDS = frozenset({*TOTALS, "missing"})
 _SORTS = ("click", "bot", "preview", "other", "late")
 _ALL_SORTS = "all"
 _MAX_MS = 2**62

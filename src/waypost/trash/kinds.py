@@ -1,7 +1,7 @@
 """The kinds of items that the trash keeps, and how their rows belong together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,15 +13,17 @@ from waypost.db.schema.nouns import Noun, referred_first
 from waypost.errors import Problem, taken
 from waypost.urls.alias_case import fold_aliases
 
+AfterRestoring = Callable[[Connection, Mapping[str, Any]], None]
+"""Called with the row of each item, after all were restored with their aliases."""
+
 
 @dataclass(frozen=True)
 class Kind:
     """A kind of item in the trash: what restoring one can collide with, and what it takes besides its rows."""
 
     noun: Noun
-    unique_errors: UniqueErrors = field(default_factory=dict)
-    after_restoring: Callable[[Connection, Mapping[str, Any]], None] | None = None
-    """Called with the row of each item, after all were restored with their aliases."""
+    unique_errors: UniqueErrors
+    after_restoring: AfterRestoring | None
 
     @property
     def table(self) -> Table:
@@ -29,13 +31,17 @@ class Kind:
         return self.noun.table
 
 
-def _named_again(kind: Noun) -> UniqueErrors:
+def _taken_again(kind: Noun) -> UniqueErrors:
     noun = kind.singular
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else {}
+    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else _HOST_TAKEN
 
 
-_DOMAIN_TAKEN = taken("domain", "This domain was added again after it was deleted, so it cannot be restored.")
+_HOST_TAKEN: UniqueErrors = {
+    "domains_host_unique": taken(
+        "domain", "This domain was added again after it was deleted, so it cannot be restored."
+    ),
+}
 _SAME_ALIASES = taken(
     "domain", "Aliases that differ only by case were added to this domain, so it cannot be restored: it ignores case."
 )
@@ -53,11 +59,10 @@ def _use_domain(tx: Connection, row: Mapping[str, Any]) -> None:
             raise _SAME_ALIASES from None  # the aliases can be those of another account
 
 
+_AFTER_RESTORING: Mapping[str, AfterRestoring] = {"domain": _use_domain}
+
 KINDS: Mapping[str, Kind] = {
-    name: Kind(noun, {"domains_host_unique": _DOMAIN_TAKEN}, _use_domain)
-    if name == "domain"
-    else Kind(noun, _named_again(noun))
-    for name, noun in referred_first().items()
+    name: Kind(noun, _taken_again(noun), _AFTER_RESTORING.get(name)) for name, noun in referred_first().items()
 }
 """The kinds by name, those that others refer to first."""
 

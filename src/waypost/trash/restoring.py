@@ -11,13 +11,13 @@ from waypost.db.click_totals import TOTALS
 from waypost.db.crud import translate_unique_violation
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, aliases, links, plans, trash
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import taken
 from waypost.trash import snapshots
 from waypost.trash.kinds import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
 from waypost.trash.snapshots import Values
 
 _LIMIT = select(plans.c.item_limit).join(accounts, accounts.c.plan == plans.c.id)
-_LIMIT_COLUMNS = {"link": "clicklimit", "file": "maxdownloads"}
 _MAX_CHANGES = 1000  # of links in the change log; for more, everything is dropped from the caches
 _BATCH = 500
 
@@ -79,7 +79,7 @@ def _add_clicks(row: Values, kind: str, *, before: Sequence[int], now: Sequence[
     row[clicks] += now[0] - before[0]
     if rest:
         row[rest[0]] += now[1] - before[1]
-    if rest[1:] and row[_LIMIT_COLUMNS[kind]] is None:  # clicks under a limit were taken from it before the response
+    if rest[1:] and row[NOUNS[kind].limit] is None:  # clicks under a limit were taken from it before the response
         row[rest[1]] += now[0] - before[0]
 
 

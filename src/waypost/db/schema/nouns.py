@@ -40,7 +40,8 @@ class Noun:
     `api` is its path segment in the API, `collection` the field of the API's list, `dashboard` its folder below
     /dashboard and its name in `find`, `icon` its name in web/icons.json, `keywords` those of the palette, `sheet` its
     name in an archive, `channel_item` its column in channel_items. `searched` are further columns that a search reads.
-    `totals` are counters: of clicks, of unique clicks, and others. `same` are the columns that make two items equal.
+    `totals` are counters of clicks, of unique clicks, and of those that its column `limit` limits; `imported` are other
+    counters, which an archive sets. `same` are the columns that make two items equal.
     """
 
     kind: str
@@ -58,6 +59,8 @@ class Noun:
     searched: tuple[str, ...] = ()
     alias: Alias | None = None
     totals: tuple[str, ...] = ()
+    limit: str = ""
+    imported: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     channel_item: str = ""
 
@@ -107,7 +110,9 @@ NOUNS: Mapping[str, Noun] = _by_kind(
             sheet="links",
             names=("title", "alias"),
             alias=Alias(host=None),
-            totals=("clicks", "uniqueclicks", "importedclicks", "taken"),
+            totals=("clicks", "uniqueclicks", "taken"),
+            limit="clicklimit",
+            imported=("importedclicks",),
             channel_item="link",
         ),
         Noun(
@@ -125,6 +130,7 @@ NOUNS: Mapping[str, Noun] = _by_kind(
             names=("name", "filename"),
             alias=Alias(host=None),
             totals=("downloads", "uniquedownloads", "taken"),
+            limit="maxdownloads",
         ),
         Noun(
             kind="qr",

@@ -24,7 +24,7 @@ def shapes() -> Mapping[str, Shape]:
     return {
         kind: {
             "sheet": noun.sheet,
-            "totals": noun.totals,
+            "totals": (*noun.totals, *noun.imported),
             "fields": _LINK_FIELDS if kind == "link" else list(FUNCTIONS[kind].model.model_fields),
         }
         for kind, noun in referred_first().items()

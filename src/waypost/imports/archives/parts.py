@@ -9,15 +9,17 @@ from sqlalchemy import Connection, insert, select
 from waypost import clock
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, QUARTER, VisitAttributes
 from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
+from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database
 from waypost.db.schema import click_times, import_parts
+from waypost.db.schema.nouns import NOUNS
 from waypost.imports import plans
 from waypost.imports.file_source import FileSource
 from waypost.imports.sources.fields import Fields
 
 _ROWS, _CHARACTERS, _PARTS_PER_INSERT = 200, 65_536, 20
-_KINDS = frozenset({"link", "qr", "file", "bio", "block", "campaign", "missing"})
-_EDITED_KINDS = frozenset({"link", "qr", "file", "bio", "campaign"})
+_KINDS = frozenset({*TOTALS, "missing"})
+_EDITED_KINDS = TOTALS.keys() & NOUNS.keys()
 _SORTS = frozenset({"click", "bot", "preview", "late", "other"})
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 _DIMENSIONS = frozenset({*VisitAttributes._fields, IMPORTED})
