@@ -17,7 +17,7 @@ from waypost.accounts.ops import Account
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
-from waypost.exports import click_sheets, item_sheets, link_sheets, readme
+from waypost.exports import click_sheets, item_sheets, readme
 from waypost.exports.sheets import Sheet, cell, to_json
 from waypost.exports.zip_stream import ZipStream
 from waypost.http import file_names
@@ -27,7 +27,7 @@ from waypost.settings import Settings
 from waypost.storage.store import ObjectNotFound, Store
 
 FORMAT = 1
-SHEETS = (*link_sheets.SHEETS, *item_sheets.SHEETS, *click_sheets.SHEETS)
+SHEETS = (*item_sheets.SHEETS, *click_sheets.SHEETS)
 _BATCH_ROWS = 500
 _FILES_PER_READ = 100
 _PICTURES_PER_READ = 20

@@ -1,278 +1,120 @@
-"""The sheets of QR codes, bio pages, files, domains, interstitials, and responses of visitors."""
+"""The sheets of items, of their parts, and of the responses of visitors. The schema explains their columns."""
 
-from sqlalchemy import func
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from waypost.db.schema import (
-    bio_blocks,
-    bio_pictures,
-    bios,
-    domains,
-    files,
-    overlays,
-    pixels,
-    qrs,
-    splashes,
-    submissions,
-    utm_templates,
-)
-from waypost.exports.link_sheets import CREATED, HOST, with_short_url
-from waypost.exports.sheets import Column, Sheet, as_hex, as_time, of
-from waypost.urls.utm import NAMES
+from sqlalchemy import FromClause, Table, func
 
-_QR_CODES = Sheet(
-    "qr_codes",
-    "QR codes. Their pictures are in qr/ID.svg, their logos in qr/ID-logo.png.",
-    qrs,
-    [
-        *of(
-            qrs,
-            {
-                "id": "Id, which is the name of the picture.",
-                "name": "Name.",
-                "alias": "Alias.",
-                "type": "Type of the content.",
-                "data": "Content, as JSON.",
-                "dynamic": "True if the code contains the short URL, so that scans are counted.",
-                "foreground": "Color of the modules.",
-                "background": "Color of the background.",
-                "gradient": "Gradient of the modules, as JSON; empty for none.",
-                "modules": "Shape of the modules.",
-                "eyes": "Shape of the eyes.",
-                "level": "Error correction.",
-                "margin": "Quiet zone, in modules.",
-                "caption": "Text below the code.",
-            },
-        ),
-        Column("haslogo", "True if the code has a logo.", func.coalesce(func.length(qrs.c.logo), 0) > 0),
-        *of(
-            qrs,
-            {
-                "version": "Number of changes, plus one.",
-                "scans": "Scans.",
-                "uniquescans": "Scans of distinct visitors of a day.",
-                "created": CREATED,
-            },
-            created=as_time,
-        ),
-    ],
-)
+from waypost.db import schema
+from waypost.db.schema import domains
+from waypost.db.schema.nouns import NOUNS, Noun
+from waypost.exports.sheets import Added, Column, Sheet, as_ids, columns_of, related_ids
+from waypost.settings import Settings
+from waypost.urls import short_urls
 
-_BIOS = Sheet(
-    "bio_pages",
-    "Bio pages.",
-    bios,
-    of(
-        bios,
-        {
-            "id": "Id.",
-            "name": "Name.",
-            "alias": "Alias.",
-            "title": "Title.",
-            "description": "Description.",
-            "theme": "Theme.",
-            "avatar": "Name of the picture above the heading, in the folder bio; empty for none.",
-            "design": "Own colors and background, as JSON; empty for those of the theme.",
-            "blocks": "Blocks of the page, as JSON.",
-            "sensitive": "True if visitors must confirm a warning.",
-            "clicks": "Visits.",
-            "uniqueclicks": "Visits of distinct visitors of a day.",
-            "created": CREATED,
-        },
-        created=as_time,
+_SHORT_URL = Column("shorturl", "Short URL.")
+_TEXTS: Mapping[str, str] = {
+    "link": "Links with all their rules. Passwords are not in this file, only whether there is one.",
+    "qr": "QR codes. Their pictures are in qr/ID.svg, their logos in qr/ID-logo.png.",
+    "file": "Files. Their bytes are in files/ID-NAME, unless they were deleted after the expiry.",
+    "domain": "Branded domains.",
+    "overlay": "CTA overlays.",
+    "pixel": "Tracking pixels.",
+}
+"""The explanation of a sheet, where the label of its kind does not suffice."""
+
+
+def _has_password(table: Table) -> Column:
+    return Column("haspassword", "True if visitors must enter a password.", table.c.password.is_not(None))
+
+
+def _related(name: str, noun: str, table: Table) -> Column:
+    """Return the ids in a table of the items that belong to a link."""
+    ids = related_ids(table.c[noun], table.c.link == schema.links.c.id)
+    return Column(name, f"Ids of the {name}.", ids, as_ids)
+
+
+_ADDED: Mapping[str, Added] = {
+    "link": {
+        "id": [_SHORT_URL],
+        "description": ["status", _has_password(schema.links)],
+        "campaign": [
+            _related("channels", "channel", schema.channel_items),
+            _related("pixels", "pixel", schema.link_pixels),
+        ],
+    },
+    "file": {"id": [_SHORT_URL], "mime": [_has_password(schema.files)]},
+    "qr": {
+        "data": ["dynamic"],
+        "caption": [
+            Column("haslogo", "True if the code has a logo.", func.coalesce(func.length(schema.qrs.c.logo), 0) > 0)
+        ],
+    },
+}
+_PARTS = (
+    Sheet(
+        "rotator_links",
+        "Settings of links in the rotator of their campaign.",
+        schema.rotator_links,
+        columns_of(schema.rotator_links),
     ),
-)
-
-_BIO_BLOCKS = Sheet(
-    "bio_blocks",
-    "Clicks of the links in bio pages.",
-    bio_blocks,
-    of(
-        bio_blocks,
-        {
-            "id": "Id, which the blocks of the page contain.",
-            "bio": "Id of the bio page.",
-            "clicks": "Clicks.",
-            "uniqueclicks": "Clicks of distinct visitors of a day.",
-        },
+    Sheet(
+        "channel_items",
+        "The items of channels. One of link, bio and qr has an id.",
+        schema.channel_items,
+        columns_of(schema.channel_items),
     ),
-)
-
-_BIO_PICTURES = Sheet(
-    "bio_pictures",
-    "Pictures of bio pages. They are in bio/picture-ID.webp.",
-    bio_pictures,
-    of(bio_pictures, {"id": "Id, with which the name ends.", "bio": "Id of the bio page."}),
-)
-
-_FILES = Sheet(
-    "files",
-    "Files. Their bytes are in files/ID-NAME, unless they were deleted after the expiry.",
-    files,
-    [
-        *of(files, {"id": "Id, with which the name of the entry begins."}),
-        Column("shorturl", "Short URL."),
-        *of(
-            files,
-            {
-                "host": HOST,
-                "alias": "Alias.",
-                "name": "Title.",
-                "filename": "Name of the file.",
-                "size": "Size in bytes.",
-                "sha256": "SHA-256 of the bytes, hexadecimal.",
-                "mime": "Media type.",
-            },
-            sha256=as_hex,
-        ),
-        Column("haspassword", "True if visitors must enter a password.", files.c.password.is_not(None)),
-        *of(
-            files,
-            {
-                "expiry": "Last second in which the file can be downloaded, UTC; empty for none.",
-                "maxdownloads": "Downloads after which the file is expired; empty for none.",
-                "taken": "Downloads that count toward the limit.",
-                "downloads": "Downloads.",
-                "uniquedownloads": "Downloads of distinct visitors of a day.",
-                "ended": "Time when the expiry was noted, UTC.",
-                "purged": "Time when the bytes were deleted, UTC.",
-                "created": CREATED,
-            },
-            expiry=as_time,
-            ended=as_time,
-            purged=as_time,
-            created=as_time,
-        ),
-    ],
-    joined=files.outerjoin(domains, domains.c.host == files.c.host),
-    hidden=[domains.c.scheme],
-    derive=with_short_url,
-)
-
-_DOMAINS = Sheet(
-    "domains",
-    "Branded domains.",
-    domains,
-    of(
-        domains,
-        {
-            "id": "Id.",
-            "host": "Host name.",
-            "scheme": "http or https.",
-            "redirectroot": "Destination of the domain without a path.",
-            "redirect404": "Destination of unknown aliases.",
-            "ignorecase": "True if aliases ignore case.",
-            "brandname": "Name on the pages of the domain.",
-            "brandcolor": "Color of the pages of the domain.",
-            "brandlogo": "Logo on the pages of the domain, a PNG as a data: URL.",
-            "created": CREATED,
-        },
-        created=as_time,
+    Sheet(
+        "shares",
+        "Share links of statistics without passwords and secret addresses."
+        " One of link, qr, bio and campaign has an id.",
+        schema.shares,
+        columns_of(schema.shares, {"slug": [_has_password(schema.shares)]}),
     ),
-)
-
-_SPLASHES = Sheet(
-    "splash_pages",
-    "Splash pages.",
-    splashes,
-    of(
-        splashes,
-        {
-            "id": "Id.",
-            "name": "Name.",
-            "title": "Title.",
-            "message": "Text.",
-            "counter": "Seconds until visitors are redirected.",
-            "skip": "Seconds until visitors can skip the page.",
-            "link": "URL of the button.",
-            "banner": "URL of the banner.",
-            "logo": "URL of the logo.",
-            "created": CREATED,
-        },
-        created=as_time,
+    Sheet(
+        "aliases",
+        "All aliases, also those of deleted items, which stay reserved.",
+        schema.aliases,
+        columns_of(schema.aliases),
     ),
-)
-
-_OVERLAYS = Sheet(
-    "overlays",
-    "CTA overlays.",
-    overlays,
-    of(
-        overlays,
-        {
-            "id": "Id.",
-            "name": "Name.",
-            "type": "Type, such as message or poll.",
-            "message": "Text.",
-            "label": "Label.",
-            "link": "URL of the button.",
-            "position": "Position on the page.",
-            "color": "Color of the text.",
-            "background": "Color of the background.",
-            "delay": "Seconds until it appears.",
-            "button": "Text of the button.",
-            "thanks": "Text after a response.",
-            "options": "Options of a poll, as JSON.",
-            "code": "Coupon code.",
-            "image": "URL of the image.",
-            "webhook": "URL that gets the responses.",
-            "created": CREATED,
-        },
-        created=as_time,
+    Sheet(
+        "import_origins",
+        "The source of each link that was imported.",
+        schema.import_origins,
+        columns_of(schema.import_origins),
     ),
-)
-
-_SUBMISSIONS = Sheet(
-    "submissions",
-    "Responses of visitors to overlays.",
-    submissions,
-    of(
-        submissions,
-        {
-            "id": "Id.",
-            "overlay": "Id of the overlay.",
-            "link": "Id of the link.",
-            "name": "Name of the visitor.",
-            "email": "E-mail address of the visitor.",
-            "message": "Message.",
-            "choice": "Option of a poll.",
-            "created": "Time of the response, UTC.",
-        },
-        created=as_time,
+    Sheet("bio_blocks", "Clicks of the links in bio pages.", schema.bio_blocks, columns_of(schema.bio_blocks)),
+    Sheet(
+        "bio_pictures",
+        "Pictures of bio pages. They are in bio/picture-ID.webp.",
+        schema.bio_pictures,
+        columns_of(schema.bio_pictures),
     ),
+    Sheet("submissions", "Responses of visitors to overlays.", schema.submissions, columns_of(schema.submissions)),
 )
+_ORDER = (
+    *("links", "campaigns", "rotator_links", "channels", "channel_items", "shares", "aliases", "import_origins"),
+    *("qr_codes", "bio_pages", "bio_blocks", "bio_pictures", "files", "domains"),
+)
+"""The first sheets in an archive. Other nouns follow in their order, then other parts."""
 
-_PIXELS = Sheet(
-    "pixels",
-    "Tracking pixels.",
-    pixels,
-    of(
-        pixels,
-        {"id": "Id.", "type": "Provider.", "name": "Name.", "tag": "Id at the provider.", "created": CREATED},
-        created=as_time,
-    ),
-)
 
-_UTM_TEMPLATES = Sheet(
-    "utm_templates",
-    "UTM templates.",
-    utm_templates,
-    of(
-        utm_templates,
-        {"id": "Id.", "name": "Name.", **{name: f"Value of {name}." for name in NAMES}, "created": CREATED},
-        created=as_time,
-    ),
-)
+def _with_short_url(row: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
+    return {"shorturl": short_urls.short_url(settings.base, row["host"], row["scheme"], row["alias"])}
 
-SHEETS = (
-    _QR_CODES,
-    _BIOS,
-    _BIO_BLOCKS,
-    _BIO_PICTURES,
-    _FILES,
-    _DOMAINS,
-    _SPLASHES,
-    _OVERLAYS,
-    _PIXELS,
-    _UTM_TEMPLATES,
-    _SUBMISSIONS,
-)
+
+def _sheet(noun: Noun) -> Sheet:
+    text, columns = _TEXTS.get(noun.kind, f"{noun.labels}."), columns_of(noun.table, _ADDED.get(noun.kind, {}))
+    if all(column is not _SHORT_URL for column in columns):
+        return Sheet(noun.sheet, text, noun.table, columns)
+    joined: FromClause = noun.table.outerjoin(domains, domains.c.host == noun.table.c.host)
+    return Sheet(noun.sheet, text, noun.table, columns, joined, [domains.c.scheme], _with_short_url)
+
+
+def _in_order() -> Iterator[Sheet]:
+    sheets = {sheet.name: sheet for sheet in (*map(_sheet, NOUNS.values()), *_PARTS)}
+    yield from (sheets.pop(name) for name in _ORDER)
+    yield from sheets.values()
+
+
+SHEETS = tuple(_in_order())

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, String, Table, cast, func, select
+from sqlalchemy import ColumnElement, FromClause, LargeBinary, Select, String, Table, cast, func, select
 
 from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
+from waypost.db.schema.columns import IS_TIME
 from waypost.settings import Settings
 
 Convert = Callable[[Any], Any]
@@ -25,6 +26,10 @@ class Column:
     text: str
     source: ColumnElement[Any] | None = None
     convert: Convert | None = None
+
+
+Added = Mapping[str, Sequence[Column | str]]
+"""Columns that come after a column of a table. A name moves another column of the table there."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,23 @@ class Sheet:
             if (value := values[name]) is not None:
                 values[name] = convert(value)
         return values
+
+
+def columns_of(table: Table, added: Added | None = None) -> list[Column]:
+    """Return the columns of a table that have a `doc`, in their order, and the added ones."""
+    added = added or {}
+    moved = {column for columns in added.values() for column in columns if isinstance(column, str)}
+    columns: list[Column] = []
+    for name in (column.name for column in table.c if column.doc and column.name not in moved):
+        columns.append(_column(table, name))
+        columns += (_column(table, each) if isinstance(each, str) else each for each in added.get(name, ()))
+    return columns
+
+
+def _column(table: Table, name: str) -> Column:
+    source = table.c[name]
+    convert = as_time if source.info.get(IS_TIME) else as_hex if isinstance(source.type, LargeBinary) else None
+    return Column(name, source.doc or "", source, convert)
 
 
 def of(table: Table, texts: Mapping[str, str], **converts: Convert) -> list[Column]:

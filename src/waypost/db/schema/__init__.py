@@ -2,6 +2,7 @@
 
 Times are seconds since 1970, UTC. Columns have the names of the API's fields. A column's default is the field's empty
 value: an absent field gets it on creation, and `null` resets the field to it (decision 4).
+The `doc` of a column explains it in exports, which contain the columns with one.
 Lists are ordered by `id`; every owned table has an index on (account, id) for its list.
 """
 

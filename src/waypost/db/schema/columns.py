@@ -24,30 +24,36 @@ metadata = MetaData(
 )
 # SQLite generates ids only in a column of type INTEGER; PostgreSQL needs BIGINT for 64 bits.
 Id = BigInteger().with_variant(Integer, "sqlite")
+IS_TIME = "is_time"
+"""The key of `Column.info` for times."""
+CREATED = "Time of creation, UTC."
+HOST = "Branded domain; empty for the own host of the service."
 
 
-def id_column() -> Column[int]:
-    return Column("id", Id, primary_key=True, autoincrement=True)
+def id_column(doc: str = "Id.") -> Column[int]:
+    return Column("id", Id, primary_key=True, autoincrement=True, doc=doc)
 
 
-def string(name: str, default: str = "") -> Column[str]:
-    return Column(name, Text, nullable=False, default=default)
+def string(name: str, default: str = "", *, doc: str | None = None) -> Column[str]:
+    return Column(name, Text, nullable=False, default=default, doc=doc)
 
 
-def flag(name: str) -> Column[bool]:
-    return Column(name, Boolean, nullable=False, default=False)
+def flag(name: str, *, doc: str | None = None) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, default=False, doc=doc)
 
 
-def number(name: str, default: int = 0) -> Column[int]:
-    return Column(name, BigInteger, nullable=False, default=default)
+def number(name: str, default: int = 0, *, doc: str | None = None) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, default=default, doc=doc)
 
 
-def timestamp(name: str, *, optional: bool = False) -> Column[int]:
-    return Column(name, BigInteger, nullable=optional)
+def timestamp(name: str, *, optional: bool = False, doc: str | None = None) -> Column[int]:
+    """A time in seconds since 1970, UTC; exports write it as text."""
+    return Column(name, BigInteger, nullable=optional, doc=doc, info={IS_TIME: True})
 
 
-def parent(name: str, table: str, on_delete: str) -> Column[int]:
-    return Column(name, Id, ForeignKey(f"{table}.id", ondelete=on_delete), nullable=on_delete == "SET NULL")
+def parent(name: str, table: str, on_delete: str, *, doc: str | None = None) -> Column[int]:
+    key = ForeignKey(f"{table}.id", ondelete=on_delete)
+    return Column(name, Id, key, nullable=on_delete == "SET NULL", doc=doc)
 
 
 def name_key() -> Column[str | None]:
@@ -64,15 +70,15 @@ def inherited_account() -> Column[int]:
     return Column("account", Id, nullable=False)
 
 
-def owned(name: str, *columns: SchemaItem) -> Table:
+def owned(name: str, *columns: SchemaItem, id_doc: str = "Id.") -> Table:
     """A table whose rows belong to an account and are listed newest first."""
     return Table(
         name,
         metadata,
-        id_column(),
+        id_column(id_doc),
         parent("account", "accounts", "CASCADE"),
         *columns,
-        timestamp("created"),
+        timestamp("created", doc=CREATED),
         Index(f"{name}_account_id", "account", "id"),
         sqlite_autoincrement=True,  # ids are never reused, so that no click of a deleted row counts for a new one
     )

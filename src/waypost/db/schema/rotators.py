@@ -8,12 +8,12 @@ from waypost.db.schema.columns import Id, metadata, number
 rotator_links = Table(
     "rotator_links",
     metadata,
-    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True),
-    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True),
+    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True, doc="Id of the campaign."),
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True, doc="Id of the link."),
     Column("account", Id, primary_key=True),
-    number("weight", 1),
-    Column("quota", BigInteger),
-    number("given"),
+    number("weight", 1, doc="Share of the visitors, relative to the other links."),
+    Column("quota", BigInteger, doc="Most visitors; empty for no limit."),
+    number("given", doc="Visitors so far, since there is a quota."),
     Index("rotator_links_link", "link"),
     sqlite_with_rowid=False,
 )

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, String, Table, Text
 
-from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, string, timestamp
+from waypost.db.schema.columns import CREATED, Id, id_column, inherited_account, metadata, string, timestamp
 
 # One of link, qr, bio and campaign has an id. With a `slug` the address is public and ends with the id of the share;
 # otherwise it is `token`. `password` is a hash, `firstday` and `lastday` are in `timezone`, "" for none; `days` are the
@@ -12,20 +12,20 @@ shares = Table(
     metadata,
     id_column(),
     inherited_account(),
-    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE")),
-    Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE")),
-    Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE")),
-    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE")),
-    string("title"),
-    Column("slug", String(50), nullable=False, default=""),
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), doc="Id of the link."),
+    Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE"), doc="Id of the QR code."),
+    Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE"), doc="Id of the bio page."),
+    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), doc="Id of the campaign."),
+    string("title", doc="Heading of the page."),
+    Column("slug", String(50), nullable=False, default="", doc="Part of a public address; empty for a secret one."),
     Column("token", Text, nullable=False, unique=True),
     Column("password", Text),
-    string("firstday"),
-    string("lastday"),
-    Column("days", BigInteger),
-    string("timezone", "UTC"),
-    timestamp("expiry", optional=True),
-    timestamp("created"),
+    string("firstday", doc="First day that is shown; empty for all."),
+    string("lastday", doc="Last day that is shown; empty for all."),
+    Column("days", BigInteger, doc="Days until today that are shown; empty for all."),
+    string("timezone", "UTC", doc="Time zone of the days."),
+    timestamp("expiry", optional=True, doc="Last second in which the page works, UTC; empty for none."),
+    timestamp("created", doc=CREATED),
     CheckConstraint(
         "(CASE WHEN link IS NULL THEN 0 ELSE 1 END + CASE WHEN qr IS NULL THEN 0 ELSE 1 END"
         " + CASE WHEN bio IS NULL THEN 0 ELSE 1 END + CASE WHEN campaign IS NULL THEN 0 ELSE 1 END) = 1",
