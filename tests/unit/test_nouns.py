@@ -1,9 +1,11 @@
 """The description of nouns agrees with what it describes: the API, the schema, the icons and the functions."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from fastapi.routing import APIRoute
 
 from waypost.bulk import items as bulk
 from waypost.db import schema
@@ -13,15 +15,26 @@ from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
 from waypost.trash.kinds import references_of
 
 _NOUNS = pytest.mark.parametrize("noun", NOUNS.values(), ids=NOUNS)
+_OTHERS = {"share"}
+"""The names of other rows in paths of the API."""
 _ICONS = Path(__file__).parents[2] / "web/icons.json"
 
 
 @_NOUNS
-def test_noun_has_endpoints_and_pages(noun: Noun) -> None:
+def test_noun_has_endpoints(noun: Noun) -> None:
     endpoints = {getattr(route, "path", "") for router in API_ROUTERS for route in router.routes}
+    assert any(path.startswith(f"/{noun.api}/{{") for path in endpoints), f"API_ROUTERS has no row for {noun.kind}"
+
+
+@_NOUNS
+def test_noun_has_pages(noun: Noun) -> None:
     pages = {getattr(route, "path", "") for route in DASHBOARD_PAGES}
-    assert any(path.startswith(f"/{noun.api}/{{") for path in endpoints), noun.api
-    assert {noun.path, f"{noun.path}/new"} <= pages
+    assert {noun.path, f"{noun.path}/new"} <= pages, f"DASHBOARD_PAGES has no row for {noun.kind}"
+
+
+@_NOUNS
+def test_noun_has_functions(noun: Noun) -> None:
+    assert noun.kind in FUNCTIONS, f"FUNCTIONS has no row for {noun.kind}"
 
 
 @_NOUNS
@@ -37,7 +50,11 @@ def test_columns_of_noun_exist(noun: Noun) -> None:
 
 def test_kinds_of_all_parts_are_the_nouns() -> None:
     assert set(bulk.NOUNS) == {noun.api for noun in NOUNS.values()} | {"share"}
-    assert FUNCTIONS.keys() == NOUNS.keys()
+    paths = {route.path for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute)}
+    deleted = {path.split("/")[1] for path in paths if re.fullmatch(r"/\w+/\{id\}/delete", path)}
+    described = {noun.api for noun in NOUNS.values()} | _OTHERS
+    assert deleted <= described, f"NOUNS has no row for {', '.join(deleted - described)}"
+    assert FUNCTIONS.keys() <= NOUNS.keys(), f"NOUNS has no row for {', '.join(FUNCTIONS.keys() - NOUNS.keys())}"
 
 
 def test_nouns_come_after_those_that_they_refer_to() -> None:
