@@ -1,6 +1,5 @@
 """The rows of all tables in a backup archive, independent of the database engine."""
 
-import base64
 import json
 import tarfile
 import tempfile
@@ -10,7 +9,6 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Integer,
-    LargeBinary,
     MetaData,
     Select,
     Table,
@@ -27,6 +25,7 @@ from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.bulk_upsert import batches
 from waypost.db import upgrade
 from waypost.db.postgres import disable_timeouts, partition_names
+from waypost.db.row_codec import decoder, exact_row
 from waypost.db.schema import installation
 from waypost.errors import Kind, Problem
 from waypost.storage import cleanup
@@ -57,7 +56,7 @@ def save(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> i
             for row in rows.mappings():
                 if (table.name, row.get("name")) == (installation.name, cleanup.BACKUP):
                     continue  # the marker of this backup
-                lines.write(json.dumps({name: to_json(value) for name, value in row.items()}).encode() + b"\n")
+                lines.write(json.dumps(exact_row(row)).encode() + b"\n")
                 total += 1
             size = lines.tell()
             lines.seek(0)
@@ -105,17 +104,12 @@ def _tables(tx: Connection) -> list[Table]:
 
 def _rows(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
     file = tar.extractfile(f"tables/{table.name}.jsonl")
-    binary = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
+    decode = decoder(table)
     for line in file or ():
         row = json.loads(line)
         if not isinstance(row, dict):
             raise TypeError("a row must be a JSON object")
-        yield {k: base64.b64decode(v, validate=True) if k in binary and v is not None else v for k, v in row.items()}
-
-
-def to_json(value: Any) -> Any:
-    """Return a column's value as JSON: bytes become Base64."""
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        yield decode(row)
 
 
 def highest_ids(tx: Connection, tables: Iterable[Table]) -> dict[str, int]:

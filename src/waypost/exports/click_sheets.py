@@ -1,7 +1,8 @@
 """The sheets of statistics: totals by time and label, and single visits."""
 
+from waypost.db.row_codec import as_time
 from waypost.db.schema import click_labels, click_times, edits, events
-from waypost.exports.sheets import Column, Sheet, as_day, as_time, as_time_ms, of
+from waypost.exports.sheets import Column, Sheet, as_day, as_time_ms, of
 
 _KIND = "Kind of the visited item: link, qr, file, bio, block or campaign; account for all of them; missing for none."
 _ITEM = "Id of the item."

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, LargeBinary, Select, String, Table, cast, func, select
+from sqlalchemy import ColumnElement, FromClause, Select, String, Table, cast, func, select
 
 from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.db.schema.columns import IS_TIME
+from waypost.db.row_codec import Convert, as_time, readable
 from waypost.settings import Settings
 
-Convert = Callable[[Any], Any]
 Derive = Callable[[Mapping[str, Any], Settings], Mapping[str, Any]]
 """Returns the values of columns that the database does not store, such as a short URL, from those that it stores."""
 
@@ -91,8 +90,7 @@ def columns_of(table: Table, added: Added | None = None) -> list[Column]:
 
 def _column(table: Table, name: str) -> Column:
     source = table.c[name]
-    convert = as_time if source.info.get(IS_TIME) else as_hex if isinstance(source.type, LargeBinary) else None
-    return Column(name, source.doc or "", source, convert)
+    return Column(name, source.doc or "", source, readable(source))
 
 
 def of(table: Table, texts: Mapping[str, str], **converts: Convert) -> list[Column]:
@@ -122,14 +120,6 @@ def related_ids(column: ColumnElement[int], matches: ColumnElement[bool]) -> Col
     return select(ids).where(matches).scalar_subquery()
 
 
-def as_time(second: int) -> str:
-    """Return seconds since 1970 as UTC text; the number itself if it is after the year 9999."""
-    try:
-        return clock.text(second)
-    except (ValueError, OverflowError):
-        return str(second)
-
-
 def as_time_ms(millisecond: int) -> str:
     """Return milliseconds since 1970 as UTC text with milliseconds."""
     return f"{as_time(millisecond // 1000)}.{millisecond % 1000:03}"
@@ -138,11 +128,6 @@ def as_time_ms(millisecond: int) -> str:
 def as_day(day: int) -> str | None:
     """Return days since 1970 as YYYY-MM-DD; None for the sum of all days."""
     return None if day < 0 else clock.day(day * DAY)
-
-
-def as_hex(value: bytes) -> str:
-    """Return bytes as hexadecimal digits."""
-    return bytes(value).hex()
 
 
 def as_ids(text: str) -> list[int]:

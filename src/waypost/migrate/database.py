@@ -27,7 +27,7 @@ from sqlalchemy import (
 from waypost.backup import tables
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
-from waypost.db import maintenance, upgrade
+from waypost.db import maintenance, row_codec, upgrade
 from waypost.db.database import Database, upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import metadata
@@ -180,7 +180,7 @@ def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
     """Insert a batch and its position in one transaction."""
     tx.execute(insert(table), [dict(row) for row in batch])
     last = [batch[-1][column.name] for column in _key(table)]
-    position = json.dumps([[tables.to_json(part)] if isinstance(part, bytes) else part for part in last])
+    position = json.dumps([[row_codec.exact(part)] if isinstance(part, bytes) else part for part in last])
     new = upsert(tx, _progress).values(name=table.name, position=position)
     tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"position": position}))
 
@@ -203,7 +203,7 @@ def _checksum(tx: Connection, table: Table, on_rows: _OnRows) -> tuple[int, int]
     names = sorted(column.name for column in table.columns)
     with tx.execute(select(table), execution_options=_IN_BATCHES) as rows:
         for row in rows.mappings():
-            fields = json.dumps([tables.to_json(row[name]) for name in names], sort_keys=True)
+            fields = json.dumps([row_codec.exact(row[name]) for name in names], sort_keys=True)
             total += int.from_bytes(hashlib.blake2b(fields.encode(), digest_size=8).digest())
             count += 1
             if count % _BATCH_ROWS == 0:

@@ -10,12 +10,12 @@ from waypost.db import change_log, crud, page_counters
 from waypost.db.click_totals import TOTALS
 from waypost.db.crud import translate_unique_violation
 from waypost.db.database import upsert
+from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import accounts, aliases, links, plans, trash
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import taken
 from waypost.trash import snapshots
 from waypost.trash.kinds import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
-from waypost.trash.snapshots import Values
 
 _LIMIT = select(plans.c.item_limit).join(accounts, accounts.c.plan == plans.c.id)
 _MAX_CHANGES = 1000  # of links in the change log; for more, everything is dropped from the caches
@@ -233,7 +233,7 @@ def _postpone(tx: Connection, account: int, reference: Reference, row: Values) -
         return
     content = dict(entry.content)
     if reference.is_part:
-        name, added = reference.table.name, snapshots.encode(reference.table, row)
+        name, added = reference.table.name, exact_row(row)
         content["parts"] = {**content["parts"], name: [*content["parts"].get(name, ()), added]}
     else:
         content["references"] = {

@@ -1,21 +1,19 @@
 """The contents of deleted items as JSON: their rows, those that are deleted with them, and those that refer to them."""
 
-import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, Table, func, select
-from sqlalchemy.sql.schema import ScalarElementColumnDefault
+from sqlalchemy import Connection, Table, func, select
 
-from waypost.db import crud
+from waypost.db import crud, row_codec
 from waypost.db.click_totals import TOTALS
+from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import click_times
 from waypost.errors import not_found
 from waypost.text_folding import folded
 from waypost.trash.kinds import KIND_OF_TABLE, KINDS, Kind, references_to
 
-Values = dict[str, Any]
 _LATE_SECONDS = 30 * 86_400
 """Clicks that are counted after the deletion are at most this much older than it."""
 _BATCH = 1000
@@ -43,14 +41,12 @@ def take(tx: Connection, account: int, name: str, ids: Iterable[int], now: int) 
     rows = _rows(tx, table, account, "id", unique_ids)
     if len(rows) != len(unique_ids):
         raise not_found(crud.singular(table))
-    contents: dict[int, Values] = {
-        row["id"]: {"row": encode(table, row), "parts": {}, "references": {}} for row in rows
-    }
+    contents: dict[int, Values] = {row["id"]: {"row": exact_row(row), "parts": {}, "references": {}} for row in rows}
     for reference in references_to(table):
         for row in _rows(tx, reference.table, account, reference.column, unique_ids, whole=reference.is_part):
             content = contents[row[reference.column]]
             if reference.is_part:
-                content["parts"].setdefault(reference.table.name, []).append(encode(reference.table, row))
+                content["parts"].setdefault(reference.table.name, []).append(exact_row(row))
             else:
                 content["references"].setdefault(reference.key, []).append(row["id"])
     counts = counted(tx, contents.values(), name, now)
@@ -90,23 +86,10 @@ def _clicked(name: str, content: Mapping[str, Any]) -> Iterable[tuple[str, Seque
             yield kind, [row["id"] for row in rows]
 
 
-def encode(table: Table, row: Mapping[str, Any]) -> Values:
-    """Return a row as JSON: bytes become Base64."""
-    values = dict(row)
-    for column in table.c:
-        if isinstance(column.type, LargeBinary) and values[column.name] is not None:
-            values[column.name] = base64.b64encode(values[column.name]).decode()
-    return values
-
-
 def decode(table: Table, values: Mapping[str, Any]) -> Values:
     """Return the row of its JSON. Columns that were added since get their default."""
-    row: Values = {}
-    for column in table.c:
-        default = column.default.arg if isinstance(column.default, ScalarElementColumnDefault) else None
-        value = values.get(column.name, default)
-        is_encoded = isinstance(column.type, LargeBinary) and isinstance(value, str)
-        row[column.name] = base64.b64decode(value) if is_encoded else value
+    known = row_codec.defaults(table)
+    row = {**known, **row_codec.decoder(table)({name: value for name, value in values.items() if name in known})}
     if "name_key" in table.c and "name_key" not in values:  # deleted by an older version
         row["name_key"] = folded(row["name"])
     return row
