@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, tuple_
+from sqlalchemy import Connection, select, tuple_
 
 from waypost.db import change_log, page_counters
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem
-from waypost.imports import apply_items, apply_links, click_history, plans
+from waypost.imports import apply_items, apply_links, click_history, planned_rows, plans
 from waypost.imports.archives import apply_parts, references
 from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
+from waypost.imports.planned_rows import PlannedRow
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.settings import Settings
 
@@ -66,7 +67,7 @@ def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, siz
     is_next = tuple_(_row.stage, _row.rank, _row.id) > tuple_(*position[:3])
     of_plan = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
     query = select(import_rows).where(*of_plan, is_next).order_by(_row.stage, _row.rank, _row.id)
-    rows = tx.execute(query.limit(size)).all()
+    rows = [planned_rows.read(row) for row in tx.execute(query.limit(size))]
     if not rows:
         return False
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
@@ -77,7 +78,9 @@ def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, siz
     return True
 
 
-def _apply(tx: Connection, account: int, plan: Any, rows: Sequence[Row[Any]], settings: Settings) -> Mapping[str, Any]:
+def _apply(
+    tx: Connection, account: int, plan: Any, rows: Sequence[PlannedRow], settings: Settings
+) -> Mapping[str, Any]:
     """Apply rows; return the ids of all channels and campaigns that the plan has created."""
     added = {name: list(ids) for name, ids in plan.added.items()}
     for kind, group in groupby(rows, lambda row: row.kind):

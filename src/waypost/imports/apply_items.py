@@ -3,9 +3,10 @@
 import base64
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, update
+from sqlalchemy import Connection, update
 
 from waypost import credentials
 from waypost.bios import ops as bios
@@ -16,6 +17,7 @@ from waypost.files import ops as files
 from waypost.files.ops import StoredObject
 from waypost.imports.archives import references
 from waypost.imports.archives.kinds import equal_item
+from waypost.imports.planned_rows import PlannedRow
 from waypost.noun_functions import FUNCTIONS
 from waypost.qr import ops as qr_codes
 from waypost.qr import service
@@ -24,7 +26,7 @@ from waypost.settings import Settings
 _row = import_rows.c
 
 
-def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> None:
+def apply(tx: Connection, account: int, row: PlannedRow, settings: Settings) -> None:
     """Create the item of a row. One that cannot be created any more becomes a conflict.
 
     One whose name the row before has in another form is that item.
@@ -35,28 +37,28 @@ def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> No
         with tx.begin_nested():
             item = _add(tx, account, row, settings)
             table = NOUNS[row.kind].table
-            values: dict[str, Any] = {**row.fields.get("totals", {}), "created": row.created}
+            values: dict[str, Any] = {**row.content.totals, "created": row.created}
             tx.execute(update(table).where(table.c.id == item, table.c.account == account).values(values))
     except Problem as problem:
         # An older version could export two items whose names are equal by now.
-        same = equal_item(tx, account, row.kind, row.fields["columns"]) if NOUNS[row.kind].is_named_once else None
+        same = equal_item(tx, account, row.kind, row.content.columns) if NOUNS[row.kind].is_named_once else None
         values = {"fate": "conflict", "reason": problem.message} if same is None else {"fate": "there", "item": same}
     else:
         values = {"item": item}
     tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(values))
 
 
-def _add(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+def _add(tx: Connection, account: int, row: PlannedRow, settings: Settings) -> int:
     """Create the item by the operation of its kind; return its id."""
     if (add := FUNCTIONS[row.kind].add) is not None:
-        return add(tx, account, settings, row.fields["columns"])
+        return add(tx, account, settings, row.content.columns)
     return _ADD[row.kind](tx, account, row, settings)
 
 
-def _add_bio_page(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+def _add_bio_page(tx: Connection, account: int, row: PlannedRow, settings: Settings) -> int:
     """Create a bio page, and set the clicks of its blocks. The row notes their ids by those of the source."""
     kept = _with_own_forms(tx, account, row)
-    columns = {**row.fields["columns"], "alias": row.alias, "blocks": [block for block, _ in kept]}
+    columns = {**row.content.columns, "alias": row.alias, "blocks": [block for block, _ in kept]}
     bio = bios.add(tx, account, settings=settings, **columns)
     ids: dict[str, int] = {}
     for block, (old, clicks, uniques) in zip(bio.blocks, (counts for _, counts in kept), strict=True):
@@ -69,14 +71,14 @@ def _add_bio_page(tx: Connection, account: int, row: Row[Any], settings: Setting
     # Undo compares the page with these columns: pictures have names now, and forms the ids of overlays here.
     stored = {name: getattr(bio, name) for name in columns if name != "blocks"}
     stored["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
-    fields = {**row.fields, "columns": stored, "block_ids": ids}
+    fields = replace(row.content, columns=stored, block_ids=ids).as_json()
     tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(fields=fields))
     return bio.id
 
 
-def _with_own_forms(tx: Connection, account: int, row: Row[Any]) -> list[tuple[dict[str, Any], Sequence[int]]]:
+def _with_own_forms(tx: Connection, account: int, row: PlannedRow) -> list[tuple[dict[str, Any], Sequence[int]]]:
     """Return the blocks of a bio page and their counts. Forms are those of the overlays here, or left out."""
-    blocks = list(zip(row.fields["columns"]["blocks"], row.fields["blocks"], strict=True))
+    blocks = list(zip(row.content.columns["blocks"], row.content.blocks, strict=True))
     keys = {("overlay", int(block["overlay"])) for block, _ in blocks if block["type"] == "form"}
     service = (row.source_id or "").rsplit(" ", 2)[0]
     items = references.find(tx, account, row.plan, service, keys).all if keys else {}
@@ -90,9 +92,9 @@ def _with_own_forms(tx: Connection, account: int, row: Row[Any]) -> list[tuple[d
     return own
 
 
-def _add_qr_code(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+def _add_qr_code(tx: Connection, account: int, row: PlannedRow, settings: Settings) -> int:
     """Create a QR code. The plan has proven that it scans, unless its alias got a suffix."""
-    fields = dict(row.fields["columns"])
+    fields = dict(row.content.columns)
     fields["logo"] = base64.b64decode(fields["logo"]) if fields["logo"] else None
     is_proven = fields.pop("proven_alias") == row.alias
     draft = qr_codes.draft(tx, settings=settings, **{**fields, "custom": row.alias})
@@ -101,21 +103,21 @@ def _add_qr_code(tx: Connection, account: int, row: Row[Any], settings: Settings
     return qr_codes.add(tx, account, draft)
 
 
-def _add_file(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+def _add_file(tx: Connection, account: int, row: PlannedRow, settings: Settings) -> int:
     """Make a file of the bytes that the plan has stored. A locked one gets a random password."""
-    stored = row.fields["stored"]
+    stored = row.content.stored or {}
     content = StoredObject(**{**stored, "sha256": bytes.fromhex(stored["sha256"])})
-    password = credentials.hash_password(secrets.token_urlsafe(32)) if row.fields["is_locked"] else None
-    fields = {**row.fields["columns"], "custom": row.alias, "password": password, "domain": row.host or None}
+    password = credentials.hash_password(secrets.token_urlsafe(32)) if row.content.is_locked else None
+    fields = {**row.content.columns, "custom": row.alias, "password": password, "domain": row.host or None}
     file = files.add(tx, account, content, settings=settings, **fields).id
-    expiry = row.fields["expiry"]
+    expiry = row.content.expiry
     if expiry is not None:
         table = NOUNS["file"].table
         tx.execute(update(table).where(table.c.id == file, table.c.account == account).values(expiry=expiry))
     return file
 
 
-_ADD: Mapping[str, Callable[[Connection, int, Row[Any], Settings], int]] = {
+_ADD: Mapping[str, Callable[[Connection, int, PlannedRow, Settings], int]] = {
     "bio": _add_bio_page,
     "qr": _add_qr_code,
     "file": _add_file,

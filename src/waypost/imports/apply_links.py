@@ -1,10 +1,10 @@
 """Application of the rows of links: few statements for a batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, Table, bindparam, select, update
 
 from waypost import clock
 from waypost.db import change_log, crud, unique_names
@@ -18,6 +18,7 @@ from waypost.db.schema import (
     links,
 )
 from waypost.errors import unavailable
+from waypost.imports.planned_rows import PlannedRow
 from waypost.links import creation, dead_links
 from waypost.links.columns import search_text, url_hash
 from waypost.text_folding import folded
@@ -32,11 +33,11 @@ Added = dict[str, list[int]]
 """The ids of the channels and campaigns that the plan has created, by table."""
 
 
-Applied = tuple[Row[Any], int]
+Applied = tuple[PlannedRow, int]
 """A row and the id of its link."""
 
 
-def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], added: Added) -> list[Applied]:
+def apply(tx: Connection, account: int, source: str, rows: Sequence[PlannedRow], added: Added) -> list[Applied]:
     """Create and change the links of the rows; return them. New channels and campaigns are noted in `added`."""
     created = _create(tx, account, [row for row in rows if row.fate == "create"])
     changes = _change(tx, account, [row for row in rows if row.fate == "changed"])
@@ -50,7 +51,7 @@ def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], a
     return applied
 
 
-def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Applied]:
+def _create(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[Applied]:
     """Create the links of the rows whose aliases are still free."""
     on_domains = _on_domains(tx, account, rows)
     importable = {row.id for row in on_domains}
@@ -72,7 +73,7 @@ def _set_items(tx: Connection, account: int, created: Sequence[Applied]) -> None
         tx.execute(_SET_ITEM.values(item=bindparam("item")), values)
 
 
-def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Row[Any]]:
+def _on_domains(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[PlannedRow]:
     """Return the rows whose domains belong to the account and store such aliases."""
     hosts = {row.host for row in rows if row.host}
     ignores_case = {host: row.ignorecase for host, row in creation.lock_domains(tx, account, hosts).items()}
@@ -84,8 +85,8 @@ def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[
     ]
 
 
-def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
-    clicks = row.fields["clicks"]
+def _columns(account: int, row: PlannedRow) -> dict[str, Any]:
+    clicks = row.content.clicks
     return {
         **DEFAULTS,
         **columns_of(row, row.alias),
@@ -95,8 +96,8 @@ def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
         "alias": row.alias,
         "taken": clicks,
         "clicks": clicks,
-        "importedclicks": row.fields["imported"],
-        **row.fields.get("totals", {}),
+        "importedclicks": row.content.imported,
+        **row.content.totals,
     }
 
 
@@ -110,9 +111,9 @@ REFERENCES = {"splash": None, "overlay": None}
 """The columns of items that a link shows. Those of an archive are set after the link was created."""
 
 
-def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
+def columns_of(row: PlannedRow, alias: str) -> dict[str, Any]:
     """Return the columns of a link that the source describes."""
-    values = {name: value for name, value in row.fields["columns"].items() if value is not None or name not in _RULES}
+    values = {name: value for name, value in row.content.columns.items() if value is not None or name not in _RULES}
     values |= {"url": row.url, "urlhash": url_hash(row.url)}
     return {**values, "search": search_text({**values, "alias": alias})}
 
@@ -121,13 +122,13 @@ def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
 class _Change:
     """A changed link: its columns before and after. `channels` are those that it was added to."""
 
-    row: Row[Any]
+    row: PlannedRow
     before: dict[str, Any]
     after: dict[str, Any]
     channels: list[int] = field(default_factory=list)
 
 
-def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Change]:
+def _change(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[_Change]:
     """Update the links that the rows change."""
     if not rows:
         return []
@@ -142,14 +143,14 @@ def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Cha
             continue
         values = _changed_columns(row, link)
         crud.change(tx, links, account, row.item, values)
-        names = {*values, *(("campaign",) if row.fields["campaign"] else ())}
+        names = {*values, *(("campaign",) if row.content.campaign else ())}
         changes.append(_Change(row, {name: link[name] for name in names}, values))
         change_log.record(tx, link["host"], link["alias"])
         dead_links.reset_if_moved(tx, account, row.item, old=link["url"], new=row.url)
     return changes
 
 
-def _changed_columns(row: Row[Any], link: RowMapping) -> dict[str, Any]:
+def _changed_columns(row: PlannedRow, link: RowMapping) -> dict[str, Any]:
     """Return the new columns of a link. One that was imported before keeps its password, and is never opened.
 
     A link that is replaced loses its own rules.
@@ -170,7 +171,7 @@ def _note_new_channels(tx: Connection, account: int, changes: Sequence[_Change],
     is_changed = (c.account == account, c.link.in_([change.row.item for change in changes]))
     members = {(row.link, row.channel) for row in tx.execute(select(c.link, c.channel).where(*is_changed))}
     for change in changes:
-        new = {ids[tag] for tag in change.row.fields["tags"]}
+        new = {ids[tag] for tag in change.row.content.tags}
         change.channels = sorted(channel for channel in new if (change.row.item, channel) not in members)
 
 
@@ -178,15 +179,15 @@ def _note_changes(tx: Connection, account: int, changes: Sequence[_Change], camp
     """Store the old and new values in the rows, for undo."""
     values = []
     for change in changes:
-        folder = change.row.fields["campaign"]
+        folder = change.row.content.campaign
         after = change.after | ({"campaign": campaign_ids[folder]} if folder else {})
-        fields = {**change.row.fields, "before": change.before, "after": after, "channels": change.channels}
-        values.append({"row_id": change.row.id, "owner": account, "fields": fields})
+        content = replace(change.row.content, before=change.before, after=after, channels=change.channels)
+        values.append({"row_id": change.row.id, "owner": account, "fields": content.as_json()})
     if values:
         tx.execute(_SET_ITEM.values(fields=bindparam("fields")), values)
 
 
-def _refuse(tx: Connection, rows: Iterable[Row[Any]], reason: str) -> None:
+def _refuse(tx: Connection, rows: Iterable[PlannedRow], reason: str) -> None:
     """Make the rows conflicts."""
     if ids := [row.id for row in rows]:
         tx.execute(update(import_rows).where(_row.id.in_(ids)).values(fate="conflict", reason=reason))
@@ -207,8 +208,8 @@ def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[Ap
 
 def _ids_of_tags(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> dict[str, int]:
     """Return the channels of the tags by name. New channels are created."""
-    colors = {tag: color for row, _ in applied for tag, color in row.fields["colors"].items()}
-    names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.fields["tags"]}
+    colors = {tag: color for row, _ in applied for tag, color in row.content.colors.items()}
+    names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.content.tags}
     return _ids(tx, channels, account, names, added)
 
 
@@ -218,7 +219,7 @@ def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], ids:
     values = [
         {"account": account, "channel": ids[tag], "link": link, "assigned": now}
         for row, link in applied
-        for tag in row.fields["tags"]
+        for tag in row.content.tags
     ]
     if values:
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), values)
@@ -226,7 +227,7 @@ def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], ids:
 
 def _set_campaigns(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> dict[str, int]:
     """Move the links to the campaigns of their folders; return these by name. New campaigns are created."""
-    members = [(row.fields["campaign"], link) for row, link in applied if row.fields["campaign"]]
+    members = [(row.content.campaign, link) for row, link in applied if row.content.campaign]
     ids = _ids(tx, campaigns, account, {name: {} for name, _ in members}, added)
     is_link = (links.c.id == bindparam("link_id"), links.c.account == bindparam("owner"))
     statement = update(links).where(*is_link).values(campaign=bindparam("campaign"))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from waypost.db.schema.nouns import NOUNS
 from waypost.imports import known_names
 from waypost.imports.archives.kinds import FOUNDATIONS
-from waypost.imports.known_names import Known, PlannedRow
+from waypost.imports.known_names import EarlierRow, Known
 from waypost.imports.plans import Conflicts, Fate
 from waypost.imports.record import Record, is_renamed
 from waypost.urls import alias_rules
@@ -49,7 +49,7 @@ class Candidate:
         parts = (self.source_id, self.record.host.lower(), self.record.alias, self.url)
         return "sha256:" + hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def is_like(self, row: PlannedRow) -> bool:
+    def is_like(self, row: EarlierRow) -> bool:
         """Return whether an earlier row of the same name is this link: it has its alias and its destination."""
         return self.record.kind != "link" or (row.url, row.address) == (self.url, self.record.address())
 

@@ -33,7 +33,7 @@ class _Candidate(Protocol):
     def sharing(self) -> Sequence[str]: ...
 
 
-class PlannedRow(NamedTuple):
+class EarlierRow(NamedTuple):
     """An earlier row of the plan: its line, destination and `Record.address`."""
 
     line: int
@@ -49,7 +49,7 @@ class Known:
     holders: dict[Name, Any]
     origins: dict[str, Any]
     alias_lines: dict[Name, int]
-    rows: dict[str, PlannedRow]
+    rows: dict[str, EarlierRow]
 
     def is_taken(self, name: Name) -> bool:
         """Return whether the account cannot create a link with this name."""
@@ -60,7 +60,7 @@ class Known:
     def add(self, candidate: _Candidate, *, takes_alias: bool) -> None:
         """Note a row of the plan for those after it."""
         if not candidate.problem:
-            row = PlannedRow(candidate.record.line, candidate.url, candidate.record.address())
+            row = EarlierRow(candidate.record.line, candidate.url, candidate.record.address())
             self.rows.setdefault(candidate.source_id, row)
         if takes_alias:
             self.alias_lines.setdefault(candidate.name, candidate.record.line)
@@ -89,7 +89,7 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
         holders,
         {row.source_id: row for row in tx.execute(origin)},
         lines,
-        {row.source_id: PlannedRow(row.line, row.url, address_of(row.digest)) for row in tx.execute(seen)},
+        {row.source_id: EarlierRow(row.line, row.url, address_of(row.digest)) for row in tx.execute(seen)},
     )
 
 

@@ -10,6 +10,7 @@ from waypost.db.database import Database
 from waypost.db.schema import import_clicks, import_parts, import_plans, import_rows, orphan_objects
 from waypost.errors import Kind, Problem
 from waypost.imports import plans
+from waypost.imports.planned_rows import Content
 from waypost.imports.plans import BATCH, Conflicts, Plan
 
 _INCOMPLETE = (
@@ -145,7 +146,8 @@ def _release_files(database: Database, account: int, plan: int) -> None:
         if not rows:
             return
         last = rows[-1].line
-        names = [row.fields["stored"]["object"] for row in rows if row.fields.get("stored")]
+        files = (Content.read(row.fields).stored for row in rows)
+        names = [stored["object"] for stored in files if stored]
         is_staged = (orphan_objects.c.object.in_(names), orphan_objects.c.deleting.is_(False))
         statement = update(orphan_objects).where(*is_staged).values(due=clock.now())
         database.write(lambda tx, statement=statement: tx.execute(statement))  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeGuard
 
 from sqlalchemy import Connection, select
@@ -18,6 +18,7 @@ from waypost.imports.archives.kinds import FOUNDATIONS, equal_item
 from waypost.imports.fates import Candidate, find_fate
 from waypost.imports.file_source import FileSource
 from waypost.imports.known_names import Known
+from waypost.imports.planned_rows import Content
 from waypost.imports.plans import BATCH, Conflicts, Folders
 from waypost.imports.record import MAX_URL, Record
 from waypost.links import creation
@@ -89,9 +90,11 @@ def read(
         passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
         rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
         for row, record, password in zip(rows, batch, passwords, strict=True):
+            content: Content = row["fields"]
             if record.kind == "link":
-                row["fields"]["columns"]["password"] = password
-                _count_clicks(row, record, clicks)
+                content = replace(content, columns={**content.columns, "password": password})
+                content = _with_clicks(content, row["fate"], record, clicks)
+            row["fields"] = content.as_json()
         check()
         planner.check_limit(len(batch))
         clicks.flush()
@@ -116,11 +119,11 @@ def _is_archive(source: Source) -> TypeGuard[FileSource]:
     return isinstance(source, FileSource) and source.service is not None
 
 
-def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink) -> None:
+def _with_clicks(content: Content, fate: str, record: Record, sink: click_history.Sink) -> Content:
     """Store the clicks whose time is known; all others are the baseline, `imported`."""
-    clicks, visits = sink.add(record.line, record.history) if row["fate"] == "create" else (0, 0)
+    clicks, visits = sink.add(record.line, record.history) if fate == "create" else (0, 0)
     imported = max(0, record.clicks - visits)
-    row["fields"] |= {"clicks": imported + clicks, "imported": imported}
+    return replace(content, clicks=imported + clicks, imported=imported)
 
 
 class _Planner:
@@ -146,7 +149,7 @@ class _Planner:
             raise invalid("file", f"The source has more rows than the {self._limit:,} links that your plan allows.")
 
     def rows(self, tx: Connection, records: Sequence[Record]) -> list[dict[str, Any]]:
-        """Return the rows of the plan for the next records."""
+        """Return the rows of the plan for the next records. Their `fields` are a `Content`."""
         self._budget = RequestBudget()  # the copies of pictures are as many as one request may have
         folding = set(tx.execute(select(domains.c.host).where(domains.c.ignorecase)).scalars())
         candidates = [self._candidate(tx, record, folding) for record in records]
@@ -256,20 +259,16 @@ class _Planner:
             "rank": record.line if self._is_in_order else created,
             "digest": record.digest(),
             "item": item,
-            "fields": self._fields(candidate),
+            "fields": self._content(candidate),
         }
 
-    def _fields(self, candidate: Candidate) -> dict[str, Any]:
+    def _content(self, candidate: Candidate) -> Content:
         record = candidate.record
         if record.kind != "link":
-            values: dict[str, Any] = {
-                "columns": dict(candidate.columns),
-                "blocks": record.blocks,
-                "totals": record.totals,
-            }
+            content = Content(columns=dict(candidate.columns), blocks=record.blocks, totals=record.totals)
             if record.kind == "file":
-                values |= {"stored": record.stored, "expiry": record.expiry, "is_locked": record.is_disabled}
-            return values
+                return replace(content, stored=record.stored, expiry=record.expiry, is_locked=record.is_disabled)
+            return content
         is_campaign = self._folders == "campaign"
         columns = {
             "title": record.title,
@@ -279,14 +278,14 @@ class _Planner:
             "status": "public",
             **candidate.columns,
         }
-        return {
-            "columns": columns | ({"status": "disabled"} if record.is_disabled else {}),
-            "tags": [*record.tags, *([record.folder] if record.folder and self._folders == "channel" else [])],
-            "colors": {tag: color for tag, color in record.colors.items() if tag in record.tags},
-            "campaign": record.folder if is_campaign else "",
-            "totals": record.totals,
-            "references": record.references,
-        }
+        return Content(
+            columns=columns | ({"status": "disabled"} if record.is_disabled else {}),
+            tags=[*record.tags, *([record.folder] if record.folder and self._folders == "channel" else [])],
+            colors={tag: color for tag, color in record.colors.items() if tag in record.tags},
+            campaign=record.folder if is_campaign else "",
+            totals=record.totals,
+            references=record.references,
+        )
 
 
 def _stage(record: Record) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
@@ -16,11 +16,12 @@ from waypost.db.schema import channel_items, import_origins, import_plans, impor
 from waypost.db.schema import channels as channels_table
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem
-from waypost.imports import apply_links, click_history, plans
+from waypost.imports import apply_links, click_history, planned_rows, plans
 from waypost.imports.archives import apply_parts
 from waypost.imports.archives.kinds import FOUNDATIONS, is_used
 from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
+from waypost.imports.planned_rows import PlannedRow
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
 from waypost.noun_functions import FUNCTIONS
@@ -97,7 +98,7 @@ def _require_applied(plan: plans.Plan) -> None:
 
 def _applied_rows(
     tx: Connection, account: int, plan: int, *, after: int, limit: int, are_foundations: bool | None = None
-) -> Sequence[Row[Any]]:
+) -> Sequence[PlannedRow]:
     is_applied = (
         _row.plan == plan,
         _row.account == account,
@@ -108,10 +109,10 @@ def _applied_rows(
     if are_foundations is not None:
         is_foundation = _row.kind.in_(FOUNDATIONS)
         query = query.where(is_foundation if are_foundations else ~is_foundation)
-    return tx.execute(query.limit(limit)).all()
+    return [planned_rows.read(row) for row in tx.execute(query.limit(limit))]
 
 
-def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview) -> Preview:
+def _add(tx: Connection, account: int, rows: Sequence[PlannedRow], total: Preview) -> Preview:
     items = _items(tx, account, rows)
     existing = [(row, items[row.kind, row.item]) for row in rows if (row.kind, row.item) in items]
     extended = _extended(tx, account, rows)
@@ -126,7 +127,7 @@ def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview)
     )
 
 
-def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], Mapping[str, Any]]:
+def _items(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> dict[tuple[str, int], Mapping[str, Any]]:
     """Return the items of the rows that still exist, by kind and id."""
     items: dict[tuple[str, int], Mapping[str, Any]] = {}
     for kind in {row.kind for row in rows}:
@@ -138,41 +139,41 @@ def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple
     return items
 
 
-def _clicks_since(row: Row[Any], item: Mapping[str, Any]) -> int:
+def _clicks_since(row: PlannedRow, item: Mapping[str, Any]) -> int:
     """Return the visits of an item since the import."""
     names = NOUNS[row.kind].totals
     if not names:
         return 0
-    before = row.fields.get("totals", {}).get(names[0], row.fields.get("clicks", 0))
+    before = row.content.totals.get(names[0], row.content.clicks)
     return int(item[names[0]] - before)
 
 
-def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
+def _is_edited(row: PlannedRow, item: Mapping[str, Any]) -> bool:
     """Return whether the item differs from what the import made of it. Its clicks do not matter."""
     current: Mapping[str, Any] = item
     if row.kind == "bio":
         current = {**item, "blocks": [{n: v for n, v in block.items() if n != "id"} for block in item["blocks"]]}
-        expected: Mapping[str, Any] = {**row.fields["columns"], "alias": row.alias}
+        expected: Mapping[str, Any] = {**row.content.columns, "alias": row.alias}
     elif row.fate == "changed":
-        expected = row.fields["after"]
+        expected = row.content.after or {}
     elif row.kind == "qr":
         return bool(item["version"] != 1 or item["alias"] != row.alias)
     elif row.kind != "link":
-        columns = row.fields["columns"].items()
-        expected = {name: value for name, value in columns if name in current and value is not None}
+        made = row.content.columns.items()
+        expected = {name: value for name, value in made if name in current and value is not None}
     else:
         columns = {**apply_links.DEFAULTS, **apply_links.REFERENCES, **apply_links.columns_of(row, row.alias)}
-        if row.fields.get("references"):  # set after the link was created
+        if row.content.references:  # set after the link was created
             columns = {name: value for name, value in columns.items() if name not in ("type", *apply_links.REFERENCES)}
-        elif not row.fields["campaign"]:
+        elif not row.content.campaign:
             columns["campaign"] = None
         expected = {**columns, "host": row.host, "alias": row.alias}
     return any(current[name] != value for name, value in expected.items())
 
 
-def _extended(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> set[int]:
+def _extended(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> set[int]:
     """Return the ids of rows whose new links got channels or pixels since. Those of an archive are not known here."""
-    created = [row for row in rows if (row.kind, row.fate) == ("link", "create") and not row.fields.get("references")]
+    created = [row for row in rows if (row.kind, row.fate) == ("link", "create") and not row.content.references]
     counts: dict[int, int] = {}
     for link, is_owned in (
         (channel_items.c.link, channel_items.c.account),
@@ -181,7 +182,7 @@ def _extended(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> set[int
         query = select(link, func.count()).where(is_owned == account, link.in_([row.item for row in created]))
         for item, number in tx.execute(query.group_by(link)):
             counts[item] = counts.get(item, 0) + number
-    return {row.id for row in created if counts.get(row.item, 0) > len(set(row.fields["tags"]))}
+    return {row.id for row in created if counts.get(row.item, 0) > len(set(row.content.tags))}
 
 
 def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: int, are_foundations: bool) -> int:
@@ -201,12 +202,12 @@ def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: in
     return rows[-1].line if rows else 0
 
 
-def _change_back(tx: Connection, account: int, changed: Sequence[tuple[Row[Any], Mapping[str, Any]]]) -> None:
+def _change_back(tx: Connection, account: int, changed: Sequence[tuple[PlannedRow, Mapping[str, Any]]]) -> None:
     """Restore the old values of links, and remove them from the channels. The next import changes them again."""
     c = channel_items.c
     for row, link in changed:
-        crud.change(tx, links, account, row.item, row.fields["before"])
-        is_added = (c.account == account, c.link == row.item, c.channel.in_(row.fields["channels"]))
+        crud.change(tx, links, account, row.item, row.content.before or {})
+        is_added = (c.account == account, c.link == row.item, c.channel.in_(row.content.channels or ()))
         tx.execute(delete(channel_items).where(*is_added))
         change_log.record(tx, link["host"], link["alias"])
     is_changed = import_origins.c.link.in_([row.item for row, _ in changed])

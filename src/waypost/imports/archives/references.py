@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from waypost.db.database import upsert
 from waypost.db.schema import import_rows, link_pixels, links
 from waypost.imports.archives.source import source_id
+from waypost.imports.planned_rows import Content, PlannedRow
 
 _row = import_rows.c
 _IDS_PER_QUERY = 500
@@ -45,12 +46,13 @@ def blocks(tx: Connection, account: int, plan: int) -> dict[Key, int]:
     """Return the ids of all blocks of the bio pages that the plan has created."""
     is_page = (_row.plan == plan, _row.account == account, _row.kind == "bio", _row.item.is_not(None))
     rows = tx.execute(select(_row.fields).where(*is_page, _row.fate == "create")).scalars()
-    return {("block", int(old)): new for fields in rows for old, new in fields.get("block_ids", {}).items()}
+    ids = (Content.read(fields).block_ids or {} for fields in rows)
+    return {("block", int(old)): new for of_page in ids for old, new in of_page.items()}
 
 
-def assign(tx: Connection, account: int, plan: int, applied: Sequence[tuple[Row[Any], int]]) -> None:
+def assign(tx: Connection, account: int, plan: int, applied: Sequence[tuple[PlannedRow, int]]) -> None:
     """Set the splash pages, overlays and pixels of links of an archive."""
-    referring = [(row, link, row.fields["references"]) for row, link in applied if row.fields.get("references")]
+    referring = [(row, link, row.content.references) for row, link in applied if row.content.references]
     if not referring:
         return
     keys: dict[Key, str] = {}
@@ -74,7 +76,7 @@ def assign(tx: Connection, account: int, plan: int, applied: Sequence[tuple[Row[
 
 
 def _set_interstitials(
-    tx: Connection, account: int, referring: Sequence[tuple[Row[Any], int, Any]], items: Mapping[Key, int]
+    tx: Connection, account: int, referring: Sequence[tuple[PlannedRow, int, Any]], items: Mapping[Key, int]
 ) -> None:
     is_link = (links.c.id == bindparam("link_id"), links.c.account == bindparam("owner"))
     for kind in ("splash", "overlay"):
