@@ -14,6 +14,7 @@ NOT_DISTRIBUTED = {
     "changes": "the log that every process reads; kept for a day",
     "installation": "belongs to the installation",
     "leases": "work that one process does for all",
+    "moved_items": "items of any account, which every ingester reads",
     "orphan_objects": "stored objects without an account",
     "plans": "belong to the installation",
     "reports": "abuse reports about any alias, also of no account",

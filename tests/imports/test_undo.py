@@ -15,6 +15,8 @@ from waypost.errors import Kind, Problem
 from waypost.imports import apply, planner, plans, undo
 from waypost.imports.file_source import open_file
 from waypost.imports.planner import Options
+from waypost.links import account_moves
+from waypost.links.account_moves import MoveRequest
 from waypost.settings import Settings
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -123,6 +125,36 @@ def test_deleted_link_does_not_prevent_undo(ana: Person, settings: Settings) -> 
     ana.remove("url", ana.get("/urls")["data"]["urls"][0]["id"])
     assert undo.undo(ana.database, ana.account).deleted == 1
     assert ana.get("/urls")["data"]["result"] == 0
+
+
+def test_link_moves_with_imported_clicks_and_its_import_is_not_undone(
+    ana: Person, ben: Person, settings: Settings, tmp_path: Path
+) -> None:
+    _import_dump(ana, settings, tmp_path)
+    link = ana.get("/urls")["data"]["urls"][0]["id"]
+    request = MoveRequest(ana.account, ben.account)
+
+    def move() -> None:
+        ana.database.write(lambda tx: account_moves.move(tx, request, [link], settings=settings))
+
+    plan = ana.database.read(lambda tx: plans.current(tx, ana.account)).id
+    for state in ("applying", "undoing"):
+        ana.database.write(lambda tx: plans.set_state(tx, ana.account, plan, state))  # noqa: B023
+        with pytest.raises(Problem, match="An import of the old account is not finished"):
+            move()
+    ana.database.write(lambda tx: plans.set_state(tx, ana.account, plan, "applied"))
+    move()
+    times, labels = _rows(ben, click_times, click_labels)
+    assert {row.account for row in (*times, *labels)} == {ben.account}
+    assert sum(row.clicks for row in times if row.kind == "account") == 2
+    assert ben.get("/urls")["data"]["urls"][0]["clicks"] == 42
+    assert ana.database.write(verify.differences) == []
+    with pytest.raises(Problem, match="1 items were edited since the import: a"):
+        undo.undo(ana.database, ana.account)
+    with pytest.raises(Problem, match="edited since the import"):  # it moved after the preview
+        undo.run(ana.database, ana.account, plan, lambda: None)
+    assert _rows(ben, click_times, click_labels) == [times, labels]
+    assert ana.database.read(lambda tx: plans.current(tx, ana.account)).state == "applied"
 
 
 def test_interrupted_undo_resumes(ana: Person, settings: Settings) -> None:

@@ -12,7 +12,15 @@ from waypost.channels import ops as channels
 from waypost.db import change_log, crud
 from waypost.db.database import Database
 from waypost.db.schema import campaigns as campaigns_table
-from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, link_pixels, links
+from waypost.db.schema import (
+    channel_items,
+    import_origins,
+    import_plans,
+    import_rows,
+    link_pixels,
+    links,
+    moved_items,
+)
 from waypost.db.schema import channels as channels_table
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem
@@ -48,7 +56,7 @@ def preview(database: Database, account: int) -> Preview:
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     _require_applied(plan)
-    total, last = Preview(), 0
+    total, last = Preview(edited=database.read(lambda tx: _moved(tx, account, plan.id))), 0
     while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last, limit=BATCH)):  # type: ignore[misc]
         total = database.read(lambda tx, rows=rows, total=total: _add(tx, account, rows, total))  # type: ignore[misc]
         last = rows[-1].line
@@ -70,7 +78,7 @@ def undo(database: Database, account: int, check: Callable[[], object] = lambda:
 
 def run(database: Database, account: int, plan: int, check: Callable[[], object]) -> None:
     """Undo a plan that is marked as in work."""
-    database.write(lambda tx: plans.set_state(tx, account, plan, "undoing"))
+    database.write(lambda tx: _begin(tx, account, plan))
     click_history.remove_all(database, account, plan, check)
     apply_parts.remove_all(database, account, plan, check)
     for are_foundations in (False, True):  # items are deleted before those that they refer to
@@ -84,9 +92,29 @@ def run(database: Database, account: int, plan: int, check: Callable[[], object]
 def require_unedited(plan: plans.Plan, preview: Preview) -> None:
     """Raise IMPORT_STATE if an item was edited since the import. An undo that has begun always resumes."""
     if preview.edited and plan.state != "undoing":
-        names = ", ".join(preview.edited[:_NAMED]) + (" …" if len(preview.edited) > _NAMED else "")
-        message = f"{len(preview.edited):,} items were edited since the import: {names}. Delete links by hand instead."
-        raise Problem(Kind.IMPORT_STATE, message)
+        raise _edited(preview.edited)
+
+
+def _edited(items: Sequence[str]) -> Problem:
+    names = ", ".join(items[:_NAMED]) + (" …" if len(items) > _NAMED else "")
+    message = f"{len(items):,} items were edited since the import: {names}. Delete links by hand instead."
+    return Problem(Kind.IMPORT_STATE, message)
+
+
+def _begin(tx: Connection, account: int, plan: int) -> None:
+    """Mark the plan, after which no link of the account moves. Raises IMPORT_STATE if one has moved."""
+    plans.set_state(tx, account, plan, "undoing")
+    if moved := _moved(tx, account, plan):
+        raise _edited(moved)
+
+
+def _moved(tx: Connection, account: int, plan: int) -> Sequence[str]:
+    """Return the aliases of items that belong to another account by now, with the statistics that the plan added."""
+    moved = moved_items.c
+    is_item = (moved.kind == _row.kind) & (moved.item == _row.item) & (moved.owner != account)
+    query = select(_row.alias).join(moved_items, is_item).order_by(_row.line)
+    of_plan = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
+    return tx.execute(query.where(*of_plan)).scalars().all()
 
 
 def _require_applied(plan: plans.Plan) -> None:

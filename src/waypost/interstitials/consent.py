@@ -3,13 +3,15 @@
 A page with pixels can have no origin (decision 72), so the server sets the cookie.
 """
 
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.db import moved_items
 from waypost.interstitials.decide import Consent, consent_scope
 from waypost.interstitials.render import CONSENT_COOKIE, CONSENT_PURPOSE, interstitial_response
 from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.link_view import find_link
+from waypost.visits.link_view import LinkView, find_link
 from waypost.visits.request import read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services
@@ -26,7 +28,7 @@ async def answer_consent(request: Request, services: Services) -> Response:
     if values is None or answer is None:
         return services.pages.refuse(request, "missing")
     account, item, path, url = values
-    link = await services.read(lambda tx: find_link(tx, int(account), int(item)))
+    link = await services.read(lambda tx: _find(tx, int(account), int(item)))
     if link is None:
         return services.pages.refuse(request, "missing")
     if link.status == "disabled":
@@ -49,3 +51,10 @@ async def answer_consent(request: Request, services: Services) -> Response:
             samesite="lax",
         )
     return response
+
+
+def _find(tx: Connection, account: int, item: int) -> LinkView | None:
+    """Return the link, also if it was moved to another account since its page was shown."""
+    link = find_link(tx, account, item)
+    owner = moved_items.owner(tx, "link", item) if link is None else None
+    return link if owner is None else find_link(tx, owner, item)

@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy import Connection, Table, delete, select
 
 from waypost.accounts import deletion
-from waypost.db import leases, postgres, schema
+from waypost.db import leases, moved_items, postgres, schema
 from waypost.db.database import Database
 from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem, account_deleted
@@ -128,6 +128,8 @@ def _remove_batch(tx: Connection, account: int, table: Table, remove: Remove) ->
 
 def _remove_clicks(tx: Connection, account: int, table: Table) -> None:
     postgres.disable_timeouts(tx)
+    if table is schema.visitors and moved_items.keeps_visitors(tx, account):
+        return  # links of other accounts need them until the end of the day, when all visitors are deleted
     tx.execute(delete(table).where(table.c.account == account))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, or_, select, update
 
+from waypost.db import moved_items
 from waypost.db.database import Database
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import links
@@ -26,13 +27,22 @@ _HAS_CLICKS_LEFT = select(links.c.id).where(*_BY_KEY, _BELOW_LIMIT)
 
 
 def take_click(tx: Connection, account: int, link: int) -> bool:
-    """Take a click from a link's click limit; False if none is left."""
-    return _TAKE_CLICK.execute(tx, link=link, of_account=account).rowcount == 1
+    """Take a click from a link's click limit; False if none is left.
+
+    `account` can be an earlier one, which a cache knew: that finds no row.
+    """
+    if _TAKE_CLICK.execute(tx, link=link, of_account=account).rowcount == 1:
+        return True
+    owner = moved_items.owner(tx, "link", link)
+    if owner in (None, account):
+        return False
+    return _TAKE_CLICK.execute(tx, link=link, of_account=owner).rowcount == 1
 
 
 def has_clicks_left(tx: Connection, account: int, link: int) -> bool:
-    """Return whether a link is below its click limit."""
-    return tx.execute(_HAS_CLICKS_LEFT, {"link": link, "of_account": account}).first() is not None
+    """Return whether a link is below its click limit; `account` as for `take_click`."""
+    accounts = {account, moved_items.owner(tx, "link", link) or account}
+    return any(tx.execute(_HAS_CLICKS_LEFT, {"link": link, "of_account": each}).first() for each in accounts)
 
 
 class ClickTaker:

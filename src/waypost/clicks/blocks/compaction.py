@@ -2,7 +2,7 @@
 
 The visits stay in `events`. The blocks of an account contain its visits up to the highest id in them, each in one
 block; later visits are read from `events`, so every filter counts all visits exactly once. Visits are read and encoded
-outside of the transactions that write.
+outside of the transactions that write. These write nothing if visits moved to another account in between.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 
 from waypost.clicks.blocks.encoding import COLUMNS, Block, encode
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.db import leases
+from waypost.db import leases, moved_items
 from waypost.db.database import Database
 from waypost.db.schema import events, visit_blocks
 
@@ -49,21 +49,23 @@ def expire(database: Database, *, before: int) -> None:
     """Remove the visits before a second, the beginning of a day, from the blocks."""
     database.write(lambda tx: tx.execute(delete(visit_blocks).where(_b.last_ms < before * 1000)), durability="relaxed")
     older = select(_b.account, _b.first_id, _b.last_id).where(_b.first_ms < before * 1000)
-    for account, first_id, last_id in database.read(lambda tx: tx.execute(older).all()):
-        _replace(database, account, first_id, last_id)
+    revision, blocks = database.read(lambda tx: (moved_items.revision(tx), tx.execute(older).all()))
+    for account, first_id, last_id in blocks:
+        _replace(database, account, first_id, last_id, revision)
 
 
 def add_block(database: Database, account: int, highest: int) -> bool:
     """Write the next block of an account; return whether there were enough visits for one."""
-    rows = database.read(lambda tx: _next_rows(tx, account, highest))
+    revision, rows = database.read(lambda tx: (moved_items.revision(tx), _next_rows(tx, account, highest)))
     if len(rows) < SMALL:
         return False
     block = encode(rows)
-    database.write(lambda tx: _insert(tx, account, block), durability="relaxed")
+    if not database.write(lambda tx: _insert(tx, account, block, revision), durability="relaxed"):
+        return True
     recent = select(_b.first_id, _b.last_id, _b.visits).where(_b.account == account).order_by(_b.last_id.desc())
     blocks = database.read(lambda tx: tx.execute(recent.limit(MERGED)).all())
     if len(blocks) == MERGED and all(block.visits <= SMALL for block in blocks):
-        _replace(database, account, blocks[-1].first_id, blocks[0].last_id)
+        _replace(database, account, blocks[-1].first_id, blocks[0].last_id, revision)
     return True
 
 
@@ -104,22 +106,36 @@ def _is_next(account: int, highest: int) -> ColumnElement[bool]:
     return and_(events.c.account == account, events.c.id > last, events.c.id <= highest)
 
 
-def _replace(database: Database, account: int, first_id: int, last_id: int) -> None:
-    """Replace the blocks from `first_id` to `last_id` by one with the visits that still exist."""
+def _replace(database: Database, account: int, first_id: int, last_id: int, revision: int) -> None:
+    """Replace the blocks from `first_id` to `last_id` by one with the visits that still exist.
+
+    `revision` is that of the moved items when these blocks were read.
+    """
     in_range = _VISITS.where(events.c.account == account, events.c.id.between(first_id, last_id))
     rows = database.read(lambda tx: tx.execute(in_range).all())
     # The range stays the same: it says which visits are in blocks.
     block = replace(encode(rows), first_id=first_id, last_id=last_id) if rows else None
 
     def work(tx: Connection) -> None:
+        if not _is_current(tx, revision):
+            return
         tx.execute(delete(visit_blocks).where(_b.account == account, _b.last_id.between(first_id, last_id)))
         if block:
-            _insert(tx, account, block)
+            _insert(tx, account, block, revision)
 
     database.write(work, durability="relaxed")
 
 
-def _insert(tx: Connection, account: int, block: Block) -> None:
-    """Store a block, unless the account was deleted after the visits were read."""
+def _insert(tx: Connection, account: int, block: Block, revision: int) -> bool:
+    """Store a block, unless the account was deleted after the visits were read. Return False if visits have moved."""
+    if not _is_current(tx, revision):
+        return False
     if tx.execute(select(events.c.id).where(events.c.account == account).limit(1)).first():
         tx.execute(insert(visit_blocks), {"account": account, **asdict(block)})
+    return True
+
+
+def _is_current(tx: Connection, revision: int) -> bool:
+    """Return whether no visit has moved to another account since this revision, nor does until the commit."""
+    moved_items.hold(tx)
+    return moved_items.revision(tx) == revision

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, delete, select
 from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, progress, read_positions, retention
+from waypost.clicks.ingest import moved_visits, partitions, progress, read_positions, retention
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -223,7 +223,8 @@ class Ingester:
     def _write_batch(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
         if len(visits) > _LARGE_BATCH_VISITS:  # aggregating between two statements takes long on a slow machine
             set_idle_timeout(tx, _LARGE_BATCH_IDLE_SECONDS)
-        aggregate = Aggregate(visits, self._add_visitors(tx, visits))
+        visits, visitors_of = moved_visits.resolve(tx, visits)
+        aggregate = Aggregate(visits, self._add_visitors(tx, visits, visitors_of))
         self._fault_point("visitors")
         upsert_counts(tx, click_times, transpose(click_times.columns.keys(), aggregate.times()))
         self._fault_point("times")
@@ -242,13 +243,19 @@ class Ingester:
                 raise Problem(Kind.UNAVAILABLE, "These clicks are already counted. Nothing was counted twice.")
         self._fault_point("positions")
 
-    def _add_visitors(self, tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
-        """Store the visitors of these clicks. Return, by day, the digests that were not stored before."""
+    def _add_visitors(
+        self, tx: Connection, visits: Sequence[Visit], visitors_of: Mapping[moved_visits.ItemKey, int]
+    ) -> Mapping[int, set[bytes]]:
+        """Store the visitors of these clicks. Return, by day, the digests that were not stored before.
+
+        `visitors_of`: the account under which those of an item are stored, if it was moved.
+        """
         clicked: dict[tuple[int, int], set[bytes]] = defaultdict(set)
         for visit in visits:
             if visit.outcome == "click":
                 day = visit.second // DAY
-                clicked[day, visit.account].add(visit.digest)
+                account = visitors_of.get((visit.kind, visit.item), visit.account) if visitors_of else visit.account
+                clicked[day, account].add(visit.digest)
         new: dict[int, set[bytes]] = defaultdict(set)
         for day, accounts in groupby(sorted(clicked.items()), lambda item: item[0][0]):
             rows = ((day, account, digest) for (_, account), digests in accounts for digest in sorted(digests))

@@ -11,6 +11,7 @@ from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, NOT_IN_ACCO
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.ingest.label_limits import fold
 from waypost.clicks.stats.reports import COUNTS
+from waypost.db import moved_items
 from waypost.db.click_totals import TOTALS
 from waypost.db.database import upsert
 from waypost.db.postgres import disable_timeouts
@@ -40,6 +41,7 @@ class Difference:
 def differences(tx: Connection) -> list[Difference]:
     """Return all differences. Days whose events are partly deleted cannot be compared and are skipped."""
     disable_timeouts(tx)
+    moved_items.hold(tx)
     complete_since = select(installation.c.value).where(installation.c.name == EVENTS_COMPLETE_SINCE)
     since = tx.execute(complete_since).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()

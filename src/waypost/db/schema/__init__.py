@@ -25,6 +25,7 @@ from waypost.db.schema.clicks import (
     edits,
     events,
     leases,
+    moved_items,
     segments,
     visit_blocks,
     visitor_salts,

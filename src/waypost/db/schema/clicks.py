@@ -28,6 +28,21 @@ segments = Table(
     number("position"),
 )
 
+# Items that an administrator moved to another account: lines of the journal can still name an earlier one. Hashes of
+# visitors stay under the first one, `visitors_of`. Each move has a higher `revision`.
+moved_items = Table(
+    "moved_items",
+    metadata,
+    Column("kind", String(8), primary_key=True),
+    Column("item", Id, primary_key=True),
+    Column("owner", Id, nullable=False),
+    Column("visitors_of", Id, nullable=False),
+    number("revision"),
+    Index("moved_items_revision", "revision"),
+    Index("moved_items_visitors_of", "visitors_of"),
+    sqlite_with_rowid=False,
+)
+
 # Clicks per quarter of an hour, the greatest common unit of all time zones. `at` is its first second.
 click_times = Table(
     "click_times",

@@ -1,0 +1,222 @@
+"""Links that an administrator moves to another account: they keep their ids, addresses, settings and statistics.
+
+They lose what belongs to the old account: campaign, channels, pixels, splash page and overlay. The answers that their
+overlay has collected, and the record of their import, stay behind without them. Shared statistics move along.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+
+from waypost.clicks import moves
+from waypost.db import account_rows, change_log, crud, moved_items, page_counters, postgres
+from waypost.db.schema import (
+    aliases,
+    campaigns,
+    channel_items,
+    channels,
+    domains,
+    import_plans,
+    link_checks,
+    link_pixels,
+    links,
+    overlays,
+    pixels,
+    shares,
+    splashes,
+    submissions,
+)
+from waypost.errors import Kind, Problem
+from waypost.links import creation, ops
+from waypost.settings import Settings
+from waypost.urls import alias_namespace, hostnames, validation
+
+_AT_ONCE = 500
+_c = links.c
+_LISTED = select(
+    *(_c[name] for name in ("id", "host", "alias", "url", "clicks")),
+    domains.c.scheme,
+    domains.c.account.label("domain_owner"),
+).select_from(links.outerjoin(domains, domains.c.host == _c.host))
+_SET_ACCOUNT = (
+    update(aliases)
+    .where(aliases.c.host == bindparam("of_host"), aliases.c.alias == bindparam("of_alias"))
+    .values(account=bindparam("target"))
+)
+_LOST: Mapping[str, Select[int, str]] = {
+    "campaign": select(_c.id, campaigns.c.name).join(campaigns, campaigns.c.id == _c.campaign),
+    "splash page": select(_c.id, splashes.c.name).join(splashes, splashes.c.id == _c.splash),
+    "overlay": select(_c.id, overlays.c.name).join(overlays, overlays.c.id == _c.overlay),
+    "channel": select(_c.id, channels.c.name)
+    .join(channel_items, channel_items.c.link == _c.id)
+    .join(channels, channels.c.id == channel_items.c.channel),
+    "pixel": select(_c.id, pixels.c.name)
+    .join(link_pixels, link_pixels.c.link == _c.id)
+    .join(pixels, pixels.c.id == link_pixels.c.pixel),
+}
+"""The names of what a link loses, by kind."""
+
+
+@dataclass(frozen=True)
+class MoveRequest:
+    """From which account to which one, and what happens to links on a domain that the new account does not have.
+
+    They move to the domain `domain`, or together `with_domains` that have no other items, or they stay.
+    """
+
+    source: int
+    target: int
+    domain: str | None = None
+    with_domains: bool = False
+
+
+@dataclass(frozen=True)
+class Fate:
+    """A link, what it loses, such as `pixel "Ads"`, and the reason why it stays, "" for one that moves.
+
+    `new_domain` is that to which it moves, `takes_domain` whether its domain moves with it.
+    """
+
+    id: int
+    host: str
+    alias: str
+    scheme: str | None
+    clicks: int
+    losses: Sequence[str] = ()
+    refusal: str = ""
+    new_domain: str | None = None
+    takes_domain: bool = False
+
+
+def fates(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings: Settings) -> list[Fate]:
+    """Return the fate of each of these links of the old account, by id. Raises INVALID on `domain`."""
+    if request.domain is not None:
+        hostnames.resolve_domain(tx, request.target, request.domain, settings=settings)
+    rows: list[Any] = []
+    losses: dict[int, list[str]] = defaultdict(list)
+    for start in range(0, len(ids), _AT_ONCE):
+        are_selected = (_c.account == request.source, _c.id.in_(ids[start : start + _AT_ONCE]))
+        rows += tx.execute(_LISTED.where(*are_selected)).all()
+        for kind, names in _LOST.items():
+            for link, name in tx.execute(names.where(*are_selected).order_by(_c.id)):
+                losses[link].append(f'{kind} "{name}"')
+    shared = _shared_domains(tx, request, rows)
+    return [
+        _fate(tx, request, row, losses[row.id], shared, settings) for row in sorted(rows, key=lambda row: int(row.id))
+    ]
+
+
+def _fate(
+    tx: Connection, request: MoveRequest, row: Any, losses: Sequence[str], shared: Mapping[str, str], settings: Settings
+) -> Fate:
+    fate = {"id": row.id, "host": row.host, "alias": row.alias, "scheme": row.scheme, "clicks": row.clicks}
+    if row.host == alias_namespace.OWN or row.domain_owner == request.target:
+        return Fate(**fate, losses=losses)
+    if request.with_domains:
+        return Fate(**fate, losses=losses, refusal=shared.get(row.host, ""), takes_domain=row.host not in shared)
+    if request.domain is None:
+        return Fate(**fate, losses=losses, refusal=f"The new account does not have its domain {row.host}.")
+    return Fate(**fate, losses=losses, refusal=_refusal(tx, request, row, settings), new_domain=request.domain)
+
+
+def _shared_domains(tx: Connection, request: MoveRequest, rows: Sequence[Any]) -> Mapping[str, str]:
+    """Return the domains that cannot move together with these links, with the reason."""
+    if not request.with_domains:
+        return {}
+    a = aliases.c
+    selected: dict[str, int] = defaultdict(int)
+    reasons: dict[str, str] = {}
+    for row in rows:
+        selected[row.host] += 1
+        if row.domain_owner != request.source:
+            reasons[row.host] = f"Its domain {row.host} does not belong to the old account."
+    used = select(a.host, func.count().label("n")).where(
+        a.account == request.source, a.kind.is_not(None), a.host.in_([host for host in selected if host])
+    )
+    for host, n in tx.execute(used.group_by(a.host)):
+        if n > selected[host]:
+            reasons[host] = f"Its domain {host} has other items of the old account."
+    return reasons
+
+
+def _refusal(tx: Connection, request: MoveRequest, row: Any, settings: Settings) -> str:
+    """Return why a link cannot move to the domain; "" if it can."""
+    try:
+        host = hostnames.resolve_domain(tx, request.target, str(request.domain), settings=settings)
+        alias = alias_namespace.canonical(tx, host, row.alias)
+        alias_namespace.require_free(tx, request.target, host=host, alias=alias)
+        validation.refuse_own(tx, row.url, field="domain", settings=settings)
+    except Problem as problem:
+        return problem.message
+    return ""
+
+
+def move(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings: Settings) -> list[Fate]:
+    """Move those of the links that can move, with their statistics. Return the fates of all that still exist.
+
+    Clicks are not counted until the commit. Raises INVALID above the limit of items of the new account, and while an
+    import of the old one is applied or undone; NOT_FOUND if an account was deleted.
+    """
+    postgres.disable_timeouts(tx)
+    moved_items.lock(tx)
+    for account in sorted((request.source, request.target)):
+        account_rows.lock(tx, account)
+    _require_no_import(tx, request.source)
+    are_selected = (_c.account == request.source, _c.id.in_(ids))
+    rows = tx.execute(select(links).where(*are_selected).order_by(_c.id).with_for_update()).mappings().all()
+    known = fates(tx, request, [row["id"] for row in rows], settings=settings)
+    moving = {fate.id: fate for fate in known if not fate.refusal}
+    if moving:
+        _move_rows(tx, request, [dict(row) for row in rows if row["id"] in moving])
+        moves.move(tx, "link", list(moving), source=request.source, target=request.target)
+    for fate in moving.values():
+        if fate.new_domain is not None:
+            ops.change(tx, request.target, fate.id, settings=settings, domain=fate.new_domain)
+    return known
+
+
+def _require_no_import(tx: Connection, account: int) -> None:
+    """Lock the account's imports. Raises INVALID for one in work, which knows items and statistics as its own."""
+    p = import_plans.c
+    states = tx.execute(select(p.state).where(p.account == account).order_by(p.id).with_for_update()).scalars().all()
+    if {"applying", "undoing"} & set(states):
+        message = "An import of the old account is not finished. Wait for it, or finish or undo it first."
+        raise Problem(Kind.INVALID, message)
+
+
+def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str, Any]]) -> None:
+    ids = [row["id"] for row in rows]
+    parts = {
+        table: tx.execute(select(table).where(table.c.account == request.source, table.c.link.in_(ids)))
+        .mappings()
+        .all()
+        for table in (shares, link_checks)
+    }
+    s = submissions.c
+    tx.execute(update(submissions).where(s.account == request.source, s.link.in_(ids)).values(link=None))
+    # On PostgreSQL the account is a part of the key, and rows that refer to a link have its account.
+    tx.execute(delete(links).where(_c.account == request.source, _c.id.in_(ids)))
+    tx.execute(insert(links), [_for_account(row, request.target) for row in rows])
+    for table, kept in parts.items():
+        if kept:
+            tx.execute(insert(table), [{**row, "account": request.target} for row in kept])
+    named = sorted((row["host"], row["alias"]) for row in rows)
+    tx.execute(_SET_ACCOUNT, [{"of_host": host, "of_alias": alias, "target": request.target} for host, alias in named])
+    with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
+        for row in rows:
+            change_log.record(tx, row["host"], row["alias"])
+            page_counters.increment(tx, request.source, links.name, row["id"], -1)
+            page_counters.increment(tx, request.target, links.name, row["id"], 1)
+    crud.check_item_limit(tx, request.target, links, creation.item_limit(tx, request.target))
+
+
+def _for_account(row: Mapping[str, Any], account: int) -> dict[str, Any]:
+    """Return the row of a link for another account, without references to items of the old one."""
+    values = {**row, "account": account, "campaign": None}
+    for name in ("splash", "overlay"):
+        if values[name] is not None:
+            values |= {name: None, "type": "direct"}
+    return values
