@@ -51,14 +51,18 @@ def database() -> Iterator[Database]:
 def database_and_account(identifier: str) -> Iterator[tuple[Database, Account]]:
     """Open the database and find an account by username, e-mail address or id. Raises NOT_FOUND."""
     with database() as opened:
-        try:
-            account = opened.read(lambda tx: ops.find(tx, identifier))
-        except Problem as problem:
-            if problem.kind is not Kind.NOT_FOUND:
-                raise
-            message = f"There is no account with the username, e-mail address or id {identifier}."
-            raise Problem(Kind.NOT_FOUND, message) from None
-        yield opened, account
+        yield opened, find_account(opened, identifier)
+
+
+def find_account(opened: Database, identifier: str) -> Account:
+    """Find an account by username, e-mail address or id. Raises NOT_FOUND."""
+    try:
+        return opened.read(lambda tx: ops.find(tx, identifier))
+    except Problem as problem:
+        if problem.kind is not Kind.NOT_FOUND:
+            raise
+        message = f"There is no account with the username, e-mail address or id {identifier}."
+        raise Problem(Kind.NOT_FOUND, message) from None
 
 
 def validate_name(value: str) -> str:

@@ -124,7 +124,7 @@ def limit_account(
     limit = (
         "the rate limit of its plan"
         if rate_limit is None
-        else f"{_count(rate_limit, 'requests')} per minute and API key"
+        else f"{console.counted(rate_limit, 'requests')} per minute and API key"
     )
     console.stdout.print(f"{account.username} has {limit}.")
 
@@ -151,7 +151,7 @@ def delete_account(
             return
         contents = database.read(lambda tx: deletion.contents(tx, account.id))
         counts = {inside_sentence(label): number for label, number in contents.items.items() if number}
-        items = ", ".join(_count(number, kind) for kind, number in counts.items()) or "no items"
+        items = ", ".join(console.counted(number, kind) for kind, number in counts.items()) or "no items"
         contained = f"the account {account.username} <{account.email}> with {items}, its statistics and API keys"
         console.confirm_deletion(contained if now else f"{contained} in 7 days", yes=yes)
         if now:
@@ -167,6 +167,47 @@ def _delete_now(database: Database, account: int) -> None:
     from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
 
     account_deletion.delete_account(database, account)
+
+
+@account.command("move-links")
+def move_links(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Username, e-mail address or id of the old account.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Username, e-mail address or id of the new account.")],
+    shorts: Annotated[
+        list[str] | None, typer.Argument(metavar="SHORT...", help="Aliases on the service's host, or short URLs.")
+    ] = None,
+    campaign: Annotated[str | None, typer.Option(help="Move the links of this campaign: its name.")] = None,
+    all_links: Annotated[bool, typer.Option("--all", help="Move all links of the account.")] = False,
+    domain: Annotated[
+        str | None, typer.Option(help="Host for links whose domain the new account does not have. Old URLs end.")
+    ] = None,
+    with_domains: Annotated[
+        bool, typer.Option("--with-domains", help="Move domains too, if all items on them are links that move.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move, lose or stay.")] = False,
+    json: AsJson = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without asking.")] = False,
+) -> None:
+    """Move links with their ids, addresses and statistics from one account to another. The service may run.
+
+    They lose campaign, channels, pixels, splash page and overlay, which belong to the old account. A link that cannot
+    move stays where it is, and is named. If interrupted, run it again to resume.
+    """
+    if bool(shorts) + (campaign is not None) + all_links != 1:
+        raise typer.BadParameter("name the links, or use either --campaign or --all", param_hint="SHORT...")
+    if domain is not None and with_domains:
+        raise typer.BadParameter("--domain and --with-domains exclude each other: use one of them")
+    from waypost.cli import link_moves  # noqa: PLC0415  # loads the modules of links and clicks
+
+    link_moves.move_links(
+        *(source, target, shorts or ()),
+        campaign=campaign,
+        domain=domain,
+        with_domains=with_domains,
+        dry_run=dry_run,
+        json=json,
+        yes=yes,
+    )
 
 
 @account.command("suspend")
@@ -294,7 +335,7 @@ def end_sessions(
         raise typer.BadParameter("name the ids of sessions, or --all", param_hint="ID...")
     with access.database_and_account(identifier) as (database, account):
         ended = database.write(lambda tx: _end(tx, account.id, ids or ()))
-    console.stdout.print(f"{_count(ended, 'sessions')} of {account.username} ended.")
+    console.stdout.print(f"{console.counted(ended, 'sessions')} of {account.username} ended.")
 
 
 def _end(tx: Connection, account: int, ids: Sequence[int]) -> int:
@@ -303,10 +344,6 @@ def _end(tx: Connection, account: int, ids: Sequence[int]) -> int:
     for each in ended:
         sessions.end(tx, account, each)
     return len(ended)
-
-
-def _count(number: int, plural: str) -> str:
-    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
 
 
 def _account_row(account: Account) -> dict[str, Any]:

@@ -37,13 +37,26 @@ def as_json(value: object) -> None:
     sys.stdout.write("\n")
 
 
+def counted(number: int, plural: str) -> str:
+    """Return a number of things, such as "2 links"."""
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
+
+
 def confirm_deletion(things: str, *, yes: bool) -> None:
-    """Ask before a deletion. Without a terminal, `--yes` is required: raises a usage error. A "no" exits with 1."""
+    """Ask before a deletion, as `confirm`."""
+    confirm("Delete", things, yes=yes)
+
+
+def confirm(action: str, things: str, *, yes: bool) -> None:
+    """Ask before an action, such as "Delete". A "no" exits with 1.
+
+    Without a terminal, `--yes` is required: raises a usage error.
+    """
     if yes:
         return
     if not sys.stdin.isatty():
-        raise typer.BadParameter(f"deletes {things}; there is no terminal to ask", param_hint="--yes")
-    typer.confirm(f"Delete {escape_control_characters(things)}?", abort=True, err=True)
+        raise typer.BadParameter(f"{action.lower()}s {things}; there is no terminal to ask", param_hint="--yes")
+    typer.confirm(f"{action} {escape_control_characters(things)}?", abort=True, err=True)
 
 
 def print_fields(fields: Mapping[str, Any]) -> None:

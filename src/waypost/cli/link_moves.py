@@ -1,0 +1,109 @@
+"""The command `waypost account move-links`: links of one account become links of another."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from sqlalchemy import Connection, select
+
+from waypost.accounts.ops import Account
+from waypost.cli import access, console
+from waypost.db import unique_names
+from waypost.db.schema import campaigns, links
+from waypost.errors import Kind, Problem
+from waypost.links import ops
+from waypost.links.account_moves import Fate, MoveRequest
+from waypost.server import link_moves
+from waypost.settings import Settings
+from waypost.urls.short_urls import short_url
+
+_COLUMNS = ("id", "shorturl", "clicks", "loses", "stays")
+
+
+def move_links(
+    source: str,
+    target: str,
+    shorts: Sequence[str],
+    *,
+    campaign: str | None,
+    domain: str | None,
+    with_domains: bool,
+    dry_run: bool,
+    json: bool,
+    yes: bool,
+) -> None:
+    """Plan the move, show it or ask for it, and run it. Without `shorts` and `campaign`, all links move."""
+    settings = access.settings()
+    with access.database_and_account(source) as (database, old):
+        new = access.find_account(database, target)
+        request = MoveRequest(old.id, new.id, domain, with_domains)
+        ids = database.read(lambda tx: _selected(tx, old, new, shorts, campaign, settings))
+        planned = link_moves.plan(database, request, ids, new, settings=settings)
+        if dry_run:
+            rows = [_row(settings, fate) for fate in planned]
+            console.print_rows(rows, _COLUMNS, json=json)
+            return
+        moving = [fate for fate in planned if not fate.refusal]
+        if moving:
+            count = console.counted(len(moving), "links")
+            losing = sum(bool(fate.losses) for fate in moving)
+            loss = f", of which {losing} lose what --dry-run shows" if losing else ""
+            console.confirm("Move", f"{count} from {old.username} to {new.username}{loss}", yes=yes)
+        fates = link_moves.run(database, request, planned, settings=settings)
+    moved = [fate for fate in fates if not fate.refusal]
+    refused = [fate for fate in [*fates, *planned] if fate.refusal]
+    if json:
+        console.as_json([_row(settings, fate) for fate in [*moved, *refused]])
+    else:
+        count = console.counted(len(moved), "links")
+        console.stdout.print(f"{count} moved from {old.username} to {new.username}.")
+    for fate in refused:
+        console.complain(f"{_url(settings, fate)} stays: {fate.refusal}", color="yellow")
+    if refused:
+        raise typer.Exit(1)
+
+
+def _selected(
+    tx: Connection, old: Account, new: Account, shorts: Sequence[str], campaign: str | None, settings: Settings
+) -> list[int]:
+    """Return the ids of the selected links of the old account. Raises NOT_FOUND if there are none."""
+    if shorts:
+        return sorted({link for short in shorts if (link := _find(tx, old, new, short, settings))})
+    query, of = select(links.c.id).where(links.c.account == old.id).order_by(links.c.id), old.username
+    if campaign is not None:
+        item = unique_names.find(tx, campaigns, campaign, campaigns.c.account == old.id)
+        if item is None:
+            raise Problem(Kind.NOT_FOUND, f"{old.username} has no campaign {campaign}.")
+        query, of = query.where(links.c.campaign == item), f"The campaign {campaign} of {old.username}"
+    ids = list(tx.execute(query).scalars())
+    if not ids:
+        raise Problem(Kind.NOT_FOUND, f"{of} has no links.")
+    return ids
+
+
+def _find(tx: Connection, old: Account, new: Account, short: str, settings: Settings) -> int:
+    """Return the id of a link of the old account; 0 for one that has moved already."""
+    try:
+        return ops.find_by_alias(tx, old.id, short, settings=settings)
+    except Problem as problem:
+        if problem.kind is not Kind.NOT_FOUND:
+            raise
+    try:
+        ops.find_by_alias(tx, new.id, short, settings=settings)
+    except Problem:
+        raise Problem(Kind.NOT_FOUND, f"{old.username} has no link {short}.") from None
+    return 0
+
+
+def _row(settings: Settings, fate: Fate) -> dict[str, Any]:
+    return {
+        "id": fate.id,
+        "shorturl": _url(settings, fate),
+        "clicks": fate.clicks,
+        "loses": ", ".join(fate.losses),
+        "stays": fate.refusal,
+    }
+
+
+def _url(settings: Settings, fate: Fate) -> str:
+    return short_url(settings.base, fate.host, fate.scheme, fate.alias)
