@@ -10,7 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-_DRAIN_SECONDS = 2.0
+_DRAIN_SECONDS = 30
+_STEP_SECONDS = 2
+_STEP_BYTES = 64 * 1024  # a client that sends less in a step has paused, or is not worth the wait
 
 
 class BodyTracker:
@@ -29,11 +31,18 @@ class BodyTracker:
         return message
 
     async def drain(self) -> None:
-        """Discard the rest of the body, for two seconds at most."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                while not self.is_complete:
-                    await self()
+        """Discard the rest of the body until it ends or pauses, for 30 seconds at most.
+
+        Some clients, such as browsers and Java programs, read the response only after they sent everything.
+        """
+        for _ in range(_DRAIN_SECONDS // _STEP_SECONDS):
+            received = 0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_STEP_SECONDS):
+                    while not self.is_complete:
+                        received += len((await self()).get("body", b""))
+            if self.is_complete or received < _STEP_BYTES:
+                return
 
 
 class LingeringResponse(Response):
