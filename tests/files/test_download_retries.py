@@ -101,6 +101,23 @@ def _left(grants: list[tuple[int, bool]]) -> int:
     return 4 - sum(not is_broken for _, is_broken in grants)
 
 
+def test_rest_waits_for_bytes_of_broken_parallel_connections(file_server: FileServer, big: bytes) -> None:
+    """Three parallel connections have reserved all that one download may serve, and end without having sent it."""
+    assert file_server.upload("parallel", big, maxdownloads=2).status_code == 200
+    head = "GET /parallel HTTP/1.1\r\nHost: localhost\r\nUser-Agent: aria2/1.36.0\r\n"
+    connections = []
+    for lines in ("", "Range: bytes=1000000-\r\n", "Range: bytes=2000000-\r\n"):
+        connections.append(socket.create_connection(file_server.address))
+        connections[-1].sendall(f"{head}{lines}\r\n".encode())
+        assert connections[-1].recv(12).startswith(b"HTTP/1.1 20")
+    with socket.create_connection(file_server.address) as rest:
+        rest.sendall(f"{head}Range: bytes=12000000-\r\n\r\n".encode())
+        for connection in connections:
+            connection.close()
+        assert rest.recv(12) == b"HTTP/1.1 206"
+    assert file_server.downloads("parallel") == 1
+
+
 def _grants(database: Database, alias: str) -> list[tuple[int, bool]]:
     """Return the served bytes of each download of a file, and whether it can be started again."""
     query = select(download_grants).join(files, files.c.id == download_grants.c.file).where(files.c.alias == alias)

@@ -26,6 +26,8 @@ class TcpProxy:
 
     target: int
     port: int = 0
+    buffer: int = 0
+    """Bytes that the system keeps for each of its sockets; 0: as many as it likes, up to megabytes."""
     delay: float = 0.0
     """Seconds by which data is delayed, in both directions."""
     drop_response_to: bytes = b""
@@ -96,12 +98,18 @@ class TcpProxy:
         with suppress(OSError, asyncio.CancelledError):
             server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self.target)
             tunnel.writers.append(server_writer)
+            self._limit_buffers(tunnel)
             await asyncio.gather(
                 self._pump(tunnel, reader, server_writer, from_client=True), self._pump(tunnel, server_reader, writer)
             )
         self._tunnels.discard(tunnel)
         for end in tunnel.writers:
             end.close()
+
+    def _limit_buffers(self, tunnel: _Tunnel) -> None:
+        for end in tunnel.writers if self.buffer else ():
+            for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+                end.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, self.buffer)
 
     async def _pump(
         self, tunnel: _Tunnel, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, from_client: bool = False
@@ -147,9 +155,9 @@ def _abort(writer: asyncio.StreamWriter) -> None:
 
 
 @contextmanager
-def running_proxy(target: int) -> Iterator[TcpProxy]:
+def running_proxy(target: int, *, buffer: int = 0) -> Iterator[TcpProxy]:
     """Run a proxy to the port `target` until the block ends."""
-    proxy, ready, stop = TcpProxy(target), threading.Event(), asyncio.Event()
+    proxy, ready, stop = TcpProxy(target, buffer=buffer), threading.Event(), asyncio.Event()
     thread = threading.Thread(target=lambda: proxy._loop.run_until_complete(proxy._serve(ready, stop)))
     thread.start()
     assert ready.wait(10)

@@ -115,14 +115,13 @@ def _grant_for_each(rows: Select[Any]) -> DriverChange:
 
 _GRANT = (_g.id == bindparam("grant")) & (_g.account == bindparam("of_account"))
 _HAS_LEFT = _g.served + _SERVED <= _MAX_BYTES
-_NEWEST = (
+_HAS_BEGUN = (
     select(_g.id)
     .where(_g.account == bindparam("of_account"), _g.file == bindparam("of_file"))
-    .where(_g.visitor == bindparam("of_visitor"), _g.expires >= _NOW, _HAS_LEFT)
-    .order_by(_g.id.desc())
+    .where(_g.visitor == bindparam("of_visitor"), _g.expires >= _NOW)
     .limit(1)
-    .scalar_subquery()
 )
+_NEWEST = _HAS_BEGUN.where(_HAS_LEFT).order_by(_g.id.desc()).scalar_subquery()
 _RESUME = (
     update(download_grants)
     .where(_g.account == bindparam("of_account"), _g.id == _NEWEST, _HAS_LEFT)
@@ -211,6 +210,12 @@ def resume(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now
     key = {"of_account": file.account, "of_file": file.id, "of_visitor": visitor.hashed}
     row = tx.execute(_RESUME, {**key, "more": served, "max_bytes": max_bytes(file.size), "now": now}).first()
     return DownloadGrant(row.id, is_retry=True) if row else None
+
+
+def has_begun(tx: Connection, file: FileView, visitor: Visitor, now: int) -> bool:
+    """Return whether the visitor has a download of the last day, with or without bytes left."""
+    key = {"of_account": file.account, "of_file": file.id, "of_visitor": visitor.hashed}
+    return tx.execute(_HAS_BEGUN, {**key, "now": now}).first() is not None
 
 
 def retry(tx: Connection, file: FileView, visitor: Visitor, *, served: int, now: int) -> DownloadGrant | None:

@@ -32,6 +32,7 @@ _PRESIGNED_SECONDS = 60
 _UNSATISFIABLE = 416
 _NOBODY = Visitor(b"", None)
 _SETTLE_SECONDS = (0, 0.1, 0.4)
+_RETURN_SECONDS = (0.1, 0.4, 1.5)
 Ranges = Sequence[ByteRange] | None
 """The byte ranges of a request; None for the whole file."""
 SAFE_HEADERS = {
@@ -155,22 +156,46 @@ async def _grant(
 ) -> DownloadGrant | None:
     """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
     served = _first_step(services, file, parts)
-    is_rest = _is_rest(parts)
-    use_again = download_grants.resume if is_rest else download_grants.retry
 
     def take(tx: Connection) -> DownloadGrant | None:
         now = clock.now()
-        used = use_again(tx, file, visitor, served=served, now=now)
+        used = download_grants.retry(tx, file, visitor, served=served, now=now)
         return used or download_grants.take(tx, file, visitor, served=served, now=now)
 
-    if parts is not None and not is_rest:  # a program that has probed the file in another connection
-        await _is_broken(services, file, visitor)
-    grant = await services.write(take, durability="process")
-    if grant is None and parts is None and await _is_broken(services, file, visitor):
+    if _is_rest(parts):
+        grant = await _resume_or_take(services, file, visitor, served)
+    else:
+        if parts is not None:  # a program that has probed the file in another connection
+            await _is_broken(services, file, visitor)
         grant = await services.write(take, durability="process")
+        if grant is None and parts is None and await _is_broken(services, file, visitor):
+            grant = await services.write(take, durability="process")
     if grant is not None and not grant.is_retry:
         _log_visit(services, visit, file, entry.TAKEN if grant.taken else b"")
     return grant
+
+
+async def _resume_or_take(services: Services, file: FileView, visitor: Visitor, served: int) -> DownloadGrant | None:
+    """Resume the visitor's download, else take a new one.
+
+    Parallel connections of a program reserve their bytes. If they were broken, the bytes come back a moment later.
+    """
+
+    def resume(tx: Connection) -> DownloadGrant | None:
+        return download_grants.resume(tx, file, visitor, served=served, now=clock.now())
+
+    for seconds in _RETURN_SECONDS:
+        grant = await services.write(resume, durability="process")
+        if grant is not None:
+            return grant
+        if not await services.read(lambda tx: download_grants.has_begun(tx, file, visitor, clock.now())):
+            break
+        await asyncio.sleep(seconds)
+
+    def resume_or_take(tx: Connection) -> DownloadGrant | None:
+        return resume(tx) or download_grants.take(tx, file, visitor, served=served, now=clock.now())
+
+    return await services.write(resume_or_take, durability="process")
 
 
 async def _is_broken(services: Services, file: FileView, visitor: Visitor) -> bool:
