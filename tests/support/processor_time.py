@@ -1,12 +1,16 @@
 """The processor time of the tests by folder, printed at the end of a run."""
 
+import os
 import resource
 from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 _OUTPUT = "processor_seconds"
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -15,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _ProcessorTime:
-    """Adds the time of each test to that of its folder, with the time of the processes that it waited for."""
+    """Adds the time of each file of tests to that of its folder, with the time of all processes that it started."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Begin at zero."""
@@ -24,12 +28,14 @@ class _ProcessorTime:
         self._before = _processor_seconds()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Run a test with its fixtures."""
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Any:
+        """Count before the fixtures of a file end: a browser takes the time of its processes with it."""
+        is_last = nextitem is None or nextitem.path != item.path
+        if is_last:
+            self._count(item)
         result = yield
-        now = _processor_seconds()
-        self._seconds[item.path.relative_to(self._config.rootpath / "tests").parts[0]] += now - self._before
-        self._before = now
+        if is_last:
+            self._count(item)
         return result
 
     def pytest_sessionfinish(self) -> None:
@@ -50,7 +56,28 @@ class _ProcessorTime:
             terminalreporter.write_line(f"{name:14}{seconds:8.1f}")
         terminalreporter.write_line(f"{'all':14}{sum(self._seconds.values()):8.1f}")
 
+    def _count(self, item: pytest.Item) -> None:
+        now = _processor_seconds()
+        folder = item.path.relative_to(self._config.rootpath / "tests").parts[0]
+        self._seconds[folder] += max(0.0, now - self._before)  # less: processes ended that no process waited for
+        self._before = now
+
 
 def _processor_seconds() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime + _seconds_of_descendants()
+
+
+def _seconds_of_descendants() -> float:
+    """The time of the running descendants of this process, and of those that they waited for."""
+    children: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            children[int(fields[1])].append((int(folder.name), sum(map(int, fields[11:15]))))
+    ticks, parents = 0, [os.getpid()]
+    while parents:
+        for child, its_ticks in children[parents.pop()]:
+            ticks += its_ticks
+            parents.append(child)
+    return ticks / _TICKS
