@@ -125,9 +125,9 @@ def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, 
         page.get_by_role("link", name="Submissions").click()
         expect(page.get_by_role("row", name="Black 1")).to_be_visible()
         page.get_by_role("checkbox").first.check()
-        page.get_by_role("button", name="Delete selected").click()
+        page.get_by_role("button", name="Delete …").click()
         expect(page.get_by_role("heading", name="Delete this submission?")).to_be_visible()
-        page.get_by_role("button", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         expect(page.get_by_role("heading", name="No submissions yet")).to_be_visible()
 
 

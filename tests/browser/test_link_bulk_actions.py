@@ -48,7 +48,7 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         page.get_by_role("button", name="Set expiry").click()
         page.get_by_label("Expires").fill("2098-12-31T23:59")
         examine(page, "question for an expiry")
-        page.get_by_role("button", name="Set expiry").click()
+        page.get_by_role("dialog").get_by_role("button", name="Set expiry").click()
         expect(row.locator(".tag", has_text="Expires")).to_be_visible()
         assert page.url == place
         row.get_by_role("checkbox").check()

@@ -171,7 +171,9 @@ def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dash
     text = dashboard.get("/account/keys").text
     assert key not in text
     assert "last used" in text
-    ids = re.findall(r'name="id" value="(\d+)"', text)
+    ids = re.findall(r'href="/dashboard/account/keys/(\d+)/revoke"', text)
+    assert "a script" in dashboard.get(f"/account/keys/{ids[0]}/revoke").text
+    assert dashboard.get(f"/account/keys/{int(ids[-1]) + 1_000}/revoke").status_code == 404
     assert dashboard.submit("/account/keys/revoke", at="/account/keys", id=int(ids[-1]) + 1_000).status_code == 404
     assert "was revoked" in dashboard.submit_for_message("/account/keys/revoke", at="/account/keys", id=ids[0])
     assert dashboard.client.get("/api/account", headers=headers).status_code == 401

@@ -42,7 +42,7 @@ _VALUE = re.compile(
 )  # sizes, URLs, hosts, versions
 # Suggestions of fields have English names too, by which browsers find them.
 _SKIPPED = frozenset({"script", "style", "code", "kbd", "datalist", "pre"})
-_ATTRIBUTES = frozenset({"title", "aria-label", "placeholder", "alt", "data-done", "data-ask", "data-failed"})
+_ATTRIBUTES = frozenset({"title", "aria-label", "placeholder", "alt", "data-done", "data-failed"})
 _VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
 
 

@@ -1,4 +1,4 @@
-// Dialogs: a new link, and confirmations that are fetched from the page that a link opens.
+// Dialogs: a new link, and confirmations that are fetched from the page that a link or the button of a selection opens.
 import { $ } from "./dom.js";
 import { setBusy, TIMEOUT } from "./toast.js";
 
@@ -20,55 +20,77 @@ export function cancelConfirmation() {
   pendingRequest = null;
 }
 
-/** Returns the confirmation on a page; null if there is none or the request fails. */
-async function fetchConfirmation(url, signal) {
+/** Fetches a page; null if the request fails or is aborted. By default, a redirect is not followed. */
+export async function fetchPage(url, options) {
   try {
-    const response = await fetch(url, { signal });
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return response.ok ? $(".confirmation", page) : null;
+    const response = await fetch(url, { redirect: "manual", ...options });
+    const isRedirected = response.type === "opaqueredirect" || response.redirected;
+    return { isRedirected, page: new DOMParser().parseFromString(await response.text(), "text/html") };
   } catch {
     return null;
   }
 }
 
-/** Shows the confirmation of a link's page in a dialog, or follows the link if that fails.
- * Any action of the user in between cancels it. */
-export async function openConfirmation(link) {
+/** Shows the list of a selection with the message of the response, for example that nothing was selected. */
+function showList(form) {
+  if (form.matches(".confirmation")) location.assign($("[data-close]", form).href);
+  else location.reload();
+}
+
+/** Shows the confirmation of a page in a dialog. Any action of the user in between cancels it.
+ * `source` is the link or button that asks for it; `follow` opens the page without a dialog, if it has no confirmation. */
+async function showConfirmation(source, url, options, follow) {
   const request = (pendingRequest = new AbortController());
   const timeout = setTimeout(() => request.abort(), TIMEOUT);
-  setBusy(link);
-  const confirmation = await fetchConfirmation(link.href, request.signal);
-  setBusy(link, false);
+  setBusy(source);
+  const response = await fetchPage(url, { ...options, signal: request.signal });
+  setBusy(source, false);
   clearTimeout(timeout);
-  if (pendingRequest !== request || $("dialog[open]")) return;
-  if (!confirmation) return location.assign(link.href);
   const dialog = $("#confirmation");
+  const open = $("dialog[open]");
+  if (pendingRequest !== request || (open && !open.contains(source))) return;
+  if (response?.isRedirected && options.method === "post") return showList(source.form);
+  const confirmation = response && $(".confirmation", response.page);
+  if (!confirmation) return follow();
   const content = document.createElement("article");
   content.append(confirmation);
   dialog.replaceChildren(content);
   dialog.setAttribute("aria-label", $("h1", confirmation)?.textContent ?? "");
-  dialog.showModal();
-  $("[data-close]", confirmation)?.focus(); // so that pressing Enter twice deletes nothing
+  if (!dialog.open) dialog.showModal();
+  // Cancel has the focus, so that pressing Enter twice deletes nothing.
+  ($("[data-summary], [aria-invalid=true]", confirmation) ?? $("[data-close]", confirmation))?.focus();
 }
 
-/** Asks a question in a dialog, and calls `onYes` when the button with the label is pressed. */
-export function ask(question, label, onYes) {
-  const dialog = $("#confirmation");
-  const content = $("#question").content.cloneNode(true);
-  $("h1", content).textContent = question;
-  const yes = $(".bad", content);
-  yes.textContent = label;
-  yes.addEventListener("click", () => {
-    dialog.close();
-    onYes();
+/** Shows the confirmation of a link's page in a dialog, or follows the link if that fails. */
+export function openConfirmation(link) {
+  return showConfirmation(link, link.href, {}, () => location.assign(link.href));
+}
+
+/** Forms that are sent without a dialog, because it failed. */
+const followed = new Set();
+
+/** Returns whether a button asks a question, so that its response is a confirmation, or ends with the list.
+ * Its group can say so, and a checkbox for all buttons of the form. */
+function asksFirst(form, button) {
+  if (!button || button.matches("[data-download], [formaction]")) return false;
+  return Boolean(button.closest("[data-dialog]") ?? $("[data-dialog]:checked", form));
+}
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (event.defaultPrevented || followed.delete(form) || !asksFirst(form, submitter)) return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form));
+  if (submitter.name) body.set(submitter.name, submitter.value);
+  // A field or button called "action" hides the property of the form.
+  showConfirmation(submitter, form.getAttribute("action"), { method: "post", body }, () => {
+    followed.add(form);
+    form.requestSubmit(submitter);
   });
-  dialog.replaceChildren(content);
-  dialog.setAttribute("aria-label", question);
-  dialog.showModal();
-  $("[data-close]", dialog).focus();
-}
+});
 
-for (const type of ["input", "submit", "pagehide"]) addEventListener(type, cancelConfirmation);
+// Before the other listeners, of which one loads a confirmation.
+for (const type of ["input", "submit", "pagehide"]) addEventListener(type, cancelConfirmation, true);
 
 let pointerTarget = null;
 addEventListener(

@@ -1,24 +1,9 @@
-// Forms: prevents double submits, asks before destructive ones, and adds rows.
-import { ask } from "./dialogs.js";
+// Forms: prevents double submits, adds rows, and shows passwords.
+import "./dialogs.js"; // handles submissions before this module
 import { isBusy, setBusy, TIMEOUT } from "./toast.js";
-
-/** Forms whose question was answered with yes. */
-const confirmed = new Set();
-
-function askBefore(form, submitter) {
-  ask(form.dataset.ask, submitter?.textContent.trim() ?? "OK", () => {
-    confirmed.add(form);
-    form.requestSubmit(submitter);
-  });
-}
 
 document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
-  if (form.dataset?.ask && !confirmed.delete(form)) {
-    event.preventDefault();
-    askBefore(form, submitter);
-    return;
-  }
   if (isBusy(form)) event.preventDefault();
   if (event.defaultPrevented || form.method !== "post" || submitter?.matches("[formtarget], [data-download]")) return;
   const pending = [form, submitter].filter(Boolean);

@@ -1,7 +1,7 @@
 // Selected rows of a list: the checkbox for all rows, and the number in the bar of actions.
 import { $ } from "./dom.js";
 
-const boxes = (form) => [...form.querySelectorAll(':is(tbody, .gallery) [type="checkbox"]')];
+const boxes = (form) => [...form.querySelectorAll(':is(tbody, .gallery, .submissions) [type="checkbox"]')];
 
 document.addEventListener("change", ({ target }) => {
   const form = target.closest?.("form");

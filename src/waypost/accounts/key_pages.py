@@ -15,6 +15,7 @@ from waypost.connections import recipes
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
+from waypost.errors import not_found
 
 pages = Router()
 _KEYS = "/dashboard/account/keys"
@@ -53,6 +54,15 @@ def add_key(context: PageContext) -> Response:
     account = context.read(lambda tx: ops.get(tx, context.account))
     login_changes.tell(context, account, emails.NEW_KEY, name=body.name)
     return _keys_page(context, Form(_NEW_KEY), new_key=key)
+
+
+@pages.get("/dashboard/account/keys/{id:int}/revoke")
+def confirm_revocation(context: PageContext, id: int) -> Response:
+    keys = context.read(lambda tx: api_keys.of(tx, context.account))
+    key = next((key for key in keys if key.id == id), None)
+    if key is None:
+        raise not_found("API key")
+    return context.render("account/revoke_key.html", key=key)
 
 
 @pages.post("/dashboard/account/keys/revoke")

@@ -79,6 +79,12 @@ def change_plan(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message="The plan was changed.")
 
 
+@pages.get("/dashboard/admin/accounts/{id:int}/suspend")
+def confirm_suspension(context: PageContext, id: int) -> Response:
+    account = context.read(lambda tx: ops.get(tx, id))
+    return context.render("admin/suspend.html", account=account)
+
+
 @pages.post("/dashboard/admin/accounts/{id:int}/suspend")
 def suspend_account(context: PageContext, id: int) -> Response:
     """Suspend or reactivate an account. Administrators cannot suspend themselves."""
