@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.accounts import deletion, emails, login_changes, lost_phone, ops
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.responses import MessageResponse
 from waypost.api.types import PathId, Timestamp
@@ -21,7 +22,7 @@ class DeletionOut(MessageResponse):
 
 
 @router.delete("/admin/account/{id}/delete")
-def delete_account(context: Context, id: PathId) -> DeletionOut:
+def delete_account(context: Context, id: PathId) -> Change[DeletionOut]:
     """Delete an account of the installation in 7 days.
 
     Everything of the account is deleted; its aliases stay reserved. Requires a key of an administrator with the scope
@@ -36,18 +37,18 @@ def delete_account(context: Context, id: PathId) -> DeletionOut:
         date = clock.text(due)
         return DeletionOut(message=f"Account will be deleted on {date} UTC.", deletion=date)
 
-    return context.change(work, respond)
+    return Change(work, respond)
 
 
 @router.post("/admin/account/{id}/cancel-deletion")
-def cancel_account_deletion(context: Context, id: PathId) -> MessageResponse:
+def cancel_account_deletion(context: Context, id: PathId) -> Change[MessageResponse]:
     """Cancel the deletion of an account. Requires a key of an administrator with the scope `account`."""
 
     def work(tx: Connection) -> None:
         _require_administrator(context, tx)
         deletion.cancel(tx, _existing(tx, id))
 
-    return context.change(work, lambda _: MessageResponse(message="Account is not deleted."))
+    return Change(work, lambda _: MessageResponse(message="Account is not deleted."))
 
 
 @router.post("/admin/account/{id}/remove-two-factor")
@@ -69,7 +70,7 @@ def delete_two_factor(context: Context, id: PathId) -> MessageResponse:
         owners[:] = [owner]
         return MessageResponse(message="Two-factor authentication was removed.")
 
-    response = context.change(work, respond)
+    response = context.run(Change(work, respond))
     for owner in owners:
         login_changes.tell(context, owner, emails.FACTOR_REMOVED)
     return response

@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
+from waypost.api.change import Change
 from waypost.api.idempotency import Claim
 from waypost.api.request_budget import RequestBudget
 from waypost.branding import store as brands
@@ -17,7 +18,6 @@ from waypost.branding.brand import NO_BRAND, PRODUCT, Brand
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
 from waypost.db import account_rows, change_log
-from waypost.db.change_log import Change
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.errors import Kind, Problem, account_deleted
@@ -33,7 +33,6 @@ from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
 R = TypeVar("R")
-V = TypeVar("V")
 REQUEST_CONTEXT = "waypost.context"
 """The key of the request context in the ASGI scope."""
 
@@ -44,7 +43,7 @@ class WorkerResources:
 
     settings: Settings
     database: Database
-    publish_changes: Callable[[Sequence[Change]], None]
+    publish_changes: Callable[[Sequence[change_log.Change]], None]
     """Called with the changes of a committed transaction, before the response."""
     meter: Meter
     cleaner: StorageCleaner
@@ -147,7 +146,7 @@ class RequestContext:
             raise read_only_key()
         if not in_maintenance:
             self.resources.maintenance.require_off()
-        changes: list[Change] = []
+        changes: list[change_log.Change] = []
 
         def recording(tx: Connection) -> T:
             result = work(tx)
@@ -162,18 +161,12 @@ class RequestContext:
         self.resources.publish_changes(changes)
         return result
 
-    def change(self, work: Callable[[Connection], T], respond: Callable[[T], R]) -> R:
-        """Like `write`; return the response that `respond` makes of the result, with an idempotency key stored as well.
+    def run(self, change: Change[R]) -> R:
+        """Like `write`, for a change; return its response, with an idempotency key stored as well.
 
-        Every endpoint that changes data ends with it. Raises REQUEST_RUNNING.
+        Raises REQUEST_RUNNING.
         """
-        return self.write(lambda tx: self.answer(tx, respond(work(tx))))
-
-    def change_each(
-        self, work: Callable[[Connection, Sequence[V]], Sequence[T]], value: V, respond: Callable[[T], R]
-    ) -> R:
-        """Like `change`, for a `work` that makes many such changes with few statements: a bulk request joins them."""
-        return self.change(lambda tx: work(tx, [value])[0], respond)
+        return change.run(lambda: self.write(lambda tx: self.answer(tx, change.respond(change.work(tx)))))
 
     @contextmanager
     def fetch(self, field: str, *, seconds: float) -> Iterator[float]:

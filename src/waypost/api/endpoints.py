@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Scope
 
+from waypost.api.change import Change
 from waypost.api.context import RequestContext, authenticated
 from waypost.api.request_body import Body
 
@@ -69,10 +70,14 @@ class Endpoint:
 
         Raises RequestValidationError for input that breaks a rule.
         """
-        return self.render(self.call(given))
+        result = self.call(given)
+        return self.render(given.context.run(result) if isinstance(result, Change) else result)
 
     def call(self, given: Input) -> Any:
-        """Validate the input and return what the function returns. Raises RequestValidationError."""
+        """Validate the input and return what the function returns: a response, or a change that is not made yet.
+
+        Raises RequestValidationError.
+        """
         return self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()})
 
     def plain(self, result: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from sqlalchemy import Connection
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
@@ -56,17 +57,17 @@ def read_bio_page_statistics(context: Context, id: PathId, span: RequestedSpan) 
 
 
 @router.post("/bio/add")
-def create_bio_page(context: Context, body: NewBio) -> BioDone:
+def create_bio_page(context: Context, body: NewBio) -> Change[BioDone]:
     """Create a bio page."""
     fields: Any = picture_copies.fields_of(context, body.sent())
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
         lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
     )
 
 
 @router.put("/bio/{id}/update")
-def update_bio_page(context: Context, id: PathId, body: BioChange) -> MessageResponse:
+def update_bio_page(context: Context, id: PathId, body: BioChange) -> Change[MessageResponse]:
     """Update a bio page.
 
     Fields that are not sent keep their values; `null` sets the default. `blocks` replaces all blocks; those with the
@@ -74,16 +75,16 @@ def update_bio_page(context: Context, id: PathId, body: BioChange) -> MessageRes
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no picture for a page of another account
     fields: Any = picture_copies.fields_of(context, body.sent())
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
         lambda _: MessageResponse(message="Bio page has been updated successfully."),
     )
 
 
 @router.delete("/bio/{id}/delete")
-def delete_bio_page(context: Context, id: PathId) -> MessageResponse:
+def delete_bio_page(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a bio page. Its alias stays reserved for your account."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Bio page has been deleted successfully."),
     )

@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Connection
 
+from waypost.api.change import Change, JoinedChange
 from waypost.api.context import Context, RequestContext
 from waypost.api.endpoints import EndpointTable
 from waypost.api.request_body import Body
@@ -111,7 +112,7 @@ def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
                 return _run(tx, prepared, is_atomic=body.atomic)
 
         try:
-            return context.change(work, _done)
+            return context.run(Change(work, _done))
         except _ItemFailed as error:
             return _rolled_back(error.results)
 
@@ -137,7 +138,9 @@ def _groups(prepared: Sequence[Prepared | Problem]) -> Iterator[list[Prepared | 
     """Yield items that follow each other and can be changed together; others alone."""
 
     def endpoint(item: Prepared | Problem) -> Any:
-        return item.endpoint if isinstance(item, Prepared) and item.is_joinable else item
+        if isinstance(item, Prepared) and isinstance(item.change, JoinedChange):
+            return item.endpoint
+        return item
 
     for _, group in groupby(prepared, endpoint):
         yield list(group)

@@ -4,15 +4,16 @@ An item is prepared first, which validates it and does all slow work without a t
 items run in one transaction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from sqlalchemy import Connection
 
-from waypost.api.context import R, RequestContext, T, V
+from waypost.api.change import Change, JoinedChange
+from waypost.api.context import RequestContext
 from waypost.api.endpoints import Endpoint, EndpointTable, Input
 from waypost.api.request_body import Body
 from waypost.api.responses import failure_body, validation_problem
@@ -58,51 +59,21 @@ class Item(Body):
 
 
 @dataclass(frozen=True)
-class _Change:
-    """The change of an item, and the response that its result gets.
-
-    `work_each`, if there is one, makes the changes of several such items, each described by its `value`.
-    """
-
-    work: Callable[[Connection], Any]
-    respond: Callable[[Any], Any]
-    work_each: Callable[[Connection, Sequence[Any]], Sequence[Any]] | None = None
-    value: Any = None
-
-
-class _Preparation(RequestContext):
-    """A context in which endpoints prepare their change but do not run it."""
-
-    def change(self, work: Callable[[Connection], T], respond: Callable[[T], R]) -> R:
-        return _Change(work, respond)  # type: ignore[return-value]  # read by `prepare`
-
-    def change_each(
-        self, work: Callable[[Connection, Sequence[V]], Sequence[T]], value: V, respond: Callable[[T], R]
-    ) -> R:
-        return _Change(lambda tx: work(tx, [value])[0], respond, work, value)  # type: ignore[return-value]  # as above
-
-
-@dataclass(frozen=True)
 class Prepared:
     """A valid item whose change is not made yet."""
 
     endpoint: Endpoint
-    change: _Change
+    change: Change[Any]
 
     def run(self, tx: Connection) -> dict[str, Any]:
         """Make the change; return its result. Raises the problem of the single request."""
         return self.result(self.change.work(tx))
 
-    @property
-    def is_joinable(self) -> bool:
-        """True if several such items can be changed together."""
-        return self.change.work_each is not None
-
     def run_with(self, tx: Connection, others: Sequence["Prepared"]) -> list[dict[str, Any]]:
         """Make the changes of this item and of others of the same endpoint, with few statements; return the results."""
-        assert self.change.work_each is not None
         together = [self, *others]
-        done = self.change.work_each(tx, [item.change.value for item in together])
+        changes = [item.change for item in together if isinstance(item.change, JoinedChange)]
+        done = changes[0].work_each(tx, [change.value for change in changes])
         return [item.result(each) for item, each in zip(together, done, strict=True)]
 
     def result(self, done: Any) -> dict[str, Any]:
@@ -121,15 +92,9 @@ def prepare(context: RequestContext, endpoints: EndpointTable, sent: Any) -> Pre
         if match is None or match[0].is_async:
             raise _unsupported(item)
         endpoint, parameters = match
-        own = _Preparation(
-            context.account,
-            context.resources,
-            can_change_login=False,
-            take_requests=context.take_requests,
-            budget=context.budget,
-        )
+        own = replace(context, can_change_login=False, claim=None)
         change = endpoint.call(Input(own, parameters, {}, item.fields or {}))
-        assert isinstance(change, _Change), path
+        assert isinstance(change, Change), path
     except Problem as problem:
         return problem
     except RequestValidationError as error:

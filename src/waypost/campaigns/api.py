@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body
@@ -166,7 +167,7 @@ def read_campaign_statistics(context: Context, id: PathId, span: RequestedSpan) 
 
 
 @router.post("/campaign/add", status_code=201)
-def create_campaign(context: Context, body: NewCampaign) -> CampaignDone:
+def create_campaign(context: Context, body: NewCampaign) -> Change[CampaignDone]:
     """Create a campaign."""
     fields = body.sent()
     return _done(context, lambda tx: ops.add(tx, context.account, **fields))
@@ -178,20 +179,20 @@ def assign_link(
     campaignid: Annotated[PathId, Path(description="Id of the campaign.")],
     linkid: Annotated[PathId, Path(description="Id of the link.")],
     body: Assignment = _NO_CHANGE,
-) -> MessageResponse:
+) -> Change[MessageResponse]:
     """Move a link into a campaign, and set its weight and its quota of clicks for the rotator.
 
     A link is in one campaign at most.
     """
     fields = body.sent()
-    return context.change(
+    return Change(
         lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields),
         lambda _: MessageResponse(message="Link successfully added to the campaign."),
     )
 
 
 @router.put("/campaign/{id}/update")
-def update_campaign(context: Context, id: PathId, body: CampaignChange) -> CampaignDone:
+def update_campaign(context: Context, id: PathId, body: CampaignChange) -> Change[CampaignDone]:
     """Update a campaign.
 
     Fields that are not sent keep their values; `null` sets the default.
@@ -201,17 +202,17 @@ def update_campaign(context: Context, id: PathId, body: CampaignChange) -> Campa
 
 
 @router.delete("/campaign/{id}/delete")
-def delete_campaign(context: Context, id: PathId) -> MessageResponse:
+def delete_campaign(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a campaign. Its links are kept."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Campaign has been deleted successfully."),
     )
 
 
-def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -> CampaignDone:
+def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -> Change[CampaignDone]:
     """Run `work` in a transaction and describe the campaign that it returns."""
-    return context.change(
+    return Change(
         lambda tx: (work(tx), ops.get_username(tx, context.account)),
         lambda done: CampaignDone(**_fields(context, *done)),
     )

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from waypost import clock
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse
@@ -82,30 +83,30 @@ def list_channel_items(context: Context, id: PathId, page_request: pagination.Re
 
 
 @router.post("/channel/add")
-def create_channel(context: Context, body: NewChannel) -> ChannelDone:
+def create_channel(context: Context, body: NewChannel) -> Change[ChannelDone]:
     """Create a channel."""
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, **body.sent()),
         lambda channel: _done("Channel has been created successfully.", channel),
     )
 
 
 @router.put("/channel/{id}/update")
-def update_channel(context: Context, id: PathId, body: ChannelChange) -> ChannelDone:
+def update_channel(context: Context, id: PathId, body: ChannelChange) -> Change[ChannelDone]:
     """Update a channel.
 
     Fields that are not sent keep their values; `null` sets the default.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),
         lambda channel: _done("Channel has been updated successfully.", channel),
     )
 
 
 @router.delete("/channel/{id}/delete")
-def delete_channel(context: Context, id: PathId) -> MessageResponse:
+def delete_channel(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a channel. Its items are kept."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Channel has been deleted successfully."),
     )
@@ -117,9 +118,9 @@ def assign_to_channel(
     channelid: Annotated[PathId, Path(description="Id of the channel.")],
     type: Annotated[Literal["links", "bio", "qr"], Path(description="Kind of the item.", examples=["links"])],
     itemid: Annotated[PathId, Path(description="Id of the item.")],
-) -> MessageResponse:
+) -> Change[MessageResponse]:
     """Add an item to a channel. Adding it again changes nothing."""
-    return context.change(
+    return Change(
         lambda tx: ops.assign(tx, context.account, channelid, type, itemid),
         lambda _: MessageResponse(message="Item successfully added to the channel."),
     )

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body
@@ -136,31 +137,31 @@ def read_domain_statistics(context: Context, id: PathId, span: RequestedSpan) ->
 
 
 @router.post("/domain/add")
-def create_domain(context: Context, body: NewDomain) -> CreatedResponse:
+def create_domain(context: Context, body: NewDomain) -> Change[CreatedResponse]:
     """Add a branded domain. Its DNS records must point at the service."""
     refuse_elsewhere(context, body.domain)
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
         lambda domain: CreatedResponse(id=domain.id),
     )
 
 
 @router.put("/domain/{id}/update")
-def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageResponse:
+def update_domain(context: Context, id: PathId, body: DomainChange) -> Change[MessageResponse]:
     """Update the redirects and the brand of a branded domain.
 
     Fields that are not sent keep their values; `null` sets the default.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
         lambda _: MessageResponse(message="Domain has been updated successfully."),
     )
 
 
 @router.delete("/domain/{id}/delete")
-def delete_domain(context: Context, id: PathId) -> MessageResponse:
+def delete_domain(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a branded domain. Its links answer 404 until the domain is added again."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Domain has been deleted successfully."),
     )

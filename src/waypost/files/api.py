@@ -12,6 +12,7 @@ from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
@@ -180,7 +181,7 @@ def read_file_statistics(context: Context, id: PathId, span: RequestedSpan) -> R
 
 
 @router.put("/file/{id}/update")
-def update_file(context: Context, id: PathId, body: FileChange) -> MessageResponse:
+def update_file(context: Context, id: PathId, body: FileChange) -> Change[MessageResponse]:
     """Update the settings of a file.
 
     Fields that are not sent keep their values; `null` clears a field. An expired file can be extended while its bytes
@@ -189,16 +190,16 @@ def update_file(context: Context, id: PathId, body: FileChange) -> MessageRespon
     fields = body.sent()
     if body.maxdownloads is not None:
         context.require_ingest()  # earlier downloads count toward the new limit
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **fields),
         lambda _: MessageResponse(message="File has been updated successfully."),
     )
 
 
 @router.delete("/file/{id}/delete")
-def delete_file(context: Context, id: PathId) -> MessageResponse:
+def delete_file(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a file and its bytes."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="File has been deleted successfully."),
     )

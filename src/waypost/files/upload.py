@@ -15,6 +15,7 @@ import structlog
 from fastapi import Request
 from sqlalchemy import Connection
 
+from waypost.api.change import Change
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
@@ -73,7 +74,7 @@ async def _receive(
         body.verify()
         stored = StoredObject(name, filename, body.size, body.sha256, media_types.detect(body.head))
         add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
-        return await _threaded(lambda: context.change(add, respond))
+        return await _threaded(lambda: context.run(Change(add, respond)))
     except BaseException:
         await asyncio.shield(asyncio.ensure_future(_threaded(lambda: context.cleaner.discard(name))))
         raise

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import structlog
 from sqlalchemy import Connection
 
+from waypost.api.change import Change
 from waypost.api.context import RequestContext
 from waypost.errors import Problem, invalid, not_found
 from waypost.formats import DateOrder
@@ -182,7 +183,7 @@ def remove(context: RequestContext, begin: Callable[[Connection, int], Removal],
             plan_removal.drop(tx, context.account, removal.plan)
         return removal
 
-    return context.change(work, lambda removed: respond(removed.message))
+    return context.run(Change(work, lambda removed: respond(removed.message)))
 
 
 def _acquiring(context: RequestContext, plan: Plan, state: State) -> Callable[[Connection], int]:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.api import pagination
+from waypost.api.change import Change, JoinedChange
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
@@ -90,10 +91,10 @@ def read_link_statistics(context: Context, id: PathId, span: RequestedSpan) -> R
 
 
 @router.post("/url/add")
-def create_link(context: Context, body: NewLink) -> LinkDone:
+def create_link(context: Context, body: NewLink) -> Change[LinkDone]:
     """Create a link."""
     fields: Any = body.sent()
-    return context.change_each(
+    return JoinedChange(
         lambda tx, items: creation.add_many(tx, context.account, items, settings=context.settings),
         fields,
         lambda link: LinkDone(**_address(link, context)),
@@ -101,7 +102,7 @@ def create_link(context: Context, body: NewLink) -> LinkDone:
 
 
 @router.put("/url/{id}/update")
-def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
+def update_link(context: Context, id: PathId, body: LinkChange) -> Change[LinkUpdated]:
     """Update a link.
 
     Fields that are not sent keep their values; `null` sets the default. The change is in effect within a second.
@@ -109,7 +110,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     fields: Any = body.sent()
     if body.clicklimit is not None:
         context.require_ingest()  # earlier clicks count toward the new limit
-    return context.change_each(
+    return JoinedChange(
         lambda tx, each: changes.change_each(tx, context.account, each, settings=context.settings),
         (id, fields),
         lambda link: LinkUpdated(**_address(link, context), message="Link has been updated successfully."),
@@ -117,9 +118,9 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 
 
 @router.delete("/url/{id}/delete")
-def delete_link(context: Context, id: PathId) -> MessageResponse:
+def delete_link(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a link. Its alias stays reserved for your account."""
-    return context.change_each(
+    return JoinedChange(
         lambda tx, ids: bulk_changes.remove_each(tx, context.account, ids),
         id,
         lambda _: MessageResponse(message="Link has been deleted successfully."),

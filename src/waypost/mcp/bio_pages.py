@@ -96,7 +96,7 @@ def read_bio_page(context: ToolContext, arguments: ReadBioPage) -> BioContent:
 
 def create_bio_page(context: ToolContext, arguments: CreateBioPage) -> BioAddress:
     """Create a bio page: a public page with buttons, texts, images, social profiles and contact cards."""
-    done = api.create_bio_page(context, arguments)
+    done = context.run(api.create_bio_page(context, arguments))
     return BioAddress(id=done.id, short_url=done.shorturl)
 
 
@@ -106,7 +106,7 @@ def change_bio_page(context: ToolContext, arguments: ChangeBioPage) -> BioState:
     `blocks` replaces all blocks: read the page first, and send all blocks that it should have. Blocks with the same
     destination or title keep their clicks. Use add_bio_block to add one.
     """
-    api.update_bio_page(context, arguments.id, arguments)
+    context.run(api.update_bio_page(context, arguments.id, arguments))
     return BioState(page=api.read_bio_page(context, arguments.id).details)
 
 

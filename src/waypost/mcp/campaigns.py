@@ -77,12 +77,14 @@ def read_campaign(context: ToolContext, arguments: ReadCampaign) -> CampaignCont
 
 def create_campaign(context: ToolContext, arguments: CreateCampaign) -> CampaignState:
     """Create a campaign. With a `slug`, it gets a rotator: a URL that sends each visitor to one of its links."""
-    return CampaignState(campaign=CampaignOut(**dict(api.create_campaign(context, arguments))))
+    done = context.run(api.create_campaign(context, arguments))
+    return CampaignState(campaign=CampaignOut(**dict(done)))
 
 
 def change_campaign(context: ToolContext, arguments: ChangeCampaign) -> CampaignState:
     """Change a campaign. Arguments that are not sent keep their values; null sets the default."""
-    return CampaignState(campaign=CampaignOut(**dict(api.update_campaign(context, arguments.id, arguments))))
+    done = context.run(api.update_campaign(context, arguments.id, arguments))
+    return CampaignState(campaign=CampaignOut(**dict(done)))
 
 
 def _link(link: ops.CampaignLink, context: ToolContext) -> CampaignLink:

@@ -120,7 +120,7 @@ def read_link(context: ToolContext, arguments: ReadLink) -> OneLink:
 
 def create_link(context: ToolContext, arguments: CreateLink) -> LinkAddress:
     """Create a short link. Only `url`, the destination, is required; a random alias is chosen without `custom`."""
-    done = api.create_link(context, arguments)
+    done = context.run(api.create_link(context, arguments))
     return LinkAddress(id=done.id, short_url=done.shorturl)
 
 
@@ -129,7 +129,7 @@ def change_link(context: ToolContext, arguments: ChangeLink) -> LinkAddress:
 
     Arguments that are not sent keep their values; null sets the default. The change is in effect within a second.
     """
-    done = api.update_link(context, arguments.id, arguments)
+    done = context.run(api.update_link(context, arguments.id, arguments))
     return LinkAddress(id=done.id, short_url=done.shorturl)
 
 

@@ -92,7 +92,7 @@ def create_qr_code(context: ToolContext, arguments: CreateQrCode) -> QrAddress:
     Tracked types, such as `link`, count scans and can be changed after printing. A style that scanners cannot read is
     rejected. Use show_qr_code to see the image.
     """
-    done = api.create_qr_code(context, arguments)
+    done = context.run(api.create_qr_code(context, arguments))
     return QrAddress(id=done.id, url=done.link)
 
 

@@ -7,6 +7,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
@@ -166,33 +167,33 @@ def export_submissions(context: Context, id: PathId) -> StreamingResponse:
 
 
 @router.post("/overlay/add")
-def create_overlay(context: Context, body: NewOverlay) -> CreatedResponse:
+def create_overlay(context: Context, body: NewOverlay) -> Change[CreatedResponse]:
     """Create an overlay.
 
     Links with `overlay-` and its id in `type` show it over their destination.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, **body.sent()),
         lambda overlay: CreatedResponse(id=overlay.id),
     )
 
 
 @router.put("/overlay/{id}/update")
-def update_overlay(context: Context, id: PathId, body: OverlayChange) -> MessageResponse:
+def update_overlay(context: Context, id: PathId, body: OverlayChange) -> Change[MessageResponse]:
     """Update an overlay.
 
     Fields that are not sent keep their values; `null` sets the default.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),
         lambda _: MessageResponse(message="Overlay has been updated successfully."),
     )
 
 
 @router.delete("/overlay/{id}/delete")
-def delete_overlay(context: Context, id: PathId) -> MessageResponse:
+def delete_overlay(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete an overlay with its submissions. Its links become direct."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Overlay has been deleted successfully."),
     )

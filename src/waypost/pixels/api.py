@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
@@ -75,30 +76,30 @@ def read_pixel(context: Context, id: PathId) -> PixelDetails:
 
 
 @router.post("/pixel/add")
-def create_pixel(context: Context, body: NewPixel) -> CreatedResponse:
+def create_pixel(context: Context, body: NewPixel) -> Change[CreatedResponse]:
     """Create a tracking pixel.
 
     It starts before the destination of links that name it in `pixels`.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, **body.sent()),
         lambda pixel: CreatedResponse(id=pixel.id),
     )
 
 
 @router.put("/pixel/{id}/update")
-def update_pixel(context: Context, id: PathId, body: PixelChange) -> MessageResponse:
+def update_pixel(context: Context, id: PathId, body: PixelChange) -> Change[MessageResponse]:
     """Update the name or the tag of a tracking pixel."""
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),
         lambda _: MessageResponse(message="Pixel has been updated successfully."),
     )
 
 
 @router.delete("/pixel/{id}/delete")
-def delete_pixel(context: Context, id: PathId) -> MessageResponse:
+def delete_pixel(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a tracking pixel. Links no longer start it."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Pixel has been deleted successfully."),
     )

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 
 from waypost.api import code_samples, pagination
+from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import Failure, MessageResponse, ReportResponse
@@ -111,13 +112,13 @@ def read_qr_code_statistics(context: Context, id: PathId, span: RequestedSpan) -
 
 
 @router.post("/qr/add")
-def create_qr_code(context: Context, body: NewCode) -> CodeDone:
+def create_qr_code(context: Context, body: NewCode) -> Change[CodeDone]:
     """Create a QR code.
 
     Its image is decoded before the code is saved, so that a style that cannot be scanned is rejected.
     """
     new = service.proven(context, body)
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, new),
         lambda code: CodeDone(id=code, link=picture_url(new.alias, context)),
     )
@@ -137,15 +138,15 @@ def preview_qr_code(context: Context, body: PreviewCode) -> Preview:
 
 
 @router.post("/qr/bulk")
-def create_qr_codes(context: Context, body: NewCodes) -> CodesDone:
+def create_qr_codes(context: Context, body: NewCodes) -> Change[CodesDone]:
     """Create up to 500 QR codes. One that fails does not affect the others."""
     drafts = [_proven(context, item) for item in body.codes]
     context.budget.require_client()
-    return context.change(lambda tx: [_added(tx, context, draft) for draft in drafts], _codes_done)
+    return Change(lambda tx: [_added(tx, context, draft) for draft in drafts], _codes_done)
 
 
 @router.put("/qr/{id}/update")
-def update_qr_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
+def update_qr_code(context: Context, id: PathId, body: CodeChange) -> Change[MessageResponse]:
     """Update a QR code. Printed copies of a tracked code keep working.
 
     Fields that are not sent keep their values; `null` sets the default.
@@ -163,9 +164,9 @@ def update_qr_code(context: Context, id: PathId, body: CodeChange) -> MessageRes
 
 
 @router.delete("/qr/{id}/delete")
-def delete_qr_code(context: Context, id: PathId) -> MessageResponse:
+def delete_qr_code(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a QR code. Printed copies of a tracked code stop working."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="QR code has been deleted successfully."),
     )

@@ -104,7 +104,7 @@ def update_code(context: PageContext, id: int) -> Response:
         if form.errors:
             _prove(form, context.read(draft))
         else:
-            service.change(context, id, draft, None)
+            context.run(service.change(context, id, draft, None))
         return True
 
     if not _collect(context, form, CodeChange, work):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from waypost.api.change import Change
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.pictures import sources
@@ -53,27 +54,44 @@ def proven(context: RequestContext, body: NewCode) -> Draft:
     return new
 
 
-def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft], response: R) -> R:
-    """Change a code to what `draft` makes of it, proven; return the response. Raises INVALID, NOT_FOUND.
+def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft], response: R) -> Change[R]:
+    """Return the change of a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND."""
+    return _ProvenChange(context, code, draft, response)
+
+
+class _ProvenChange(Change[R]):
+    """The change of a code whose new picture is proven before the transaction.
 
     A concurrent change makes another attempt necessary. Of concurrent changes one succeeds in each round.
     """
-    proven = None
-    for _ in range(_TRIES):
-        new = context.read(draft)
-        drawing = (new.text, new.style, new.logo)
-        if drawing != proven:
-            context.budget.draw_code()
-            prove(new)
-            proven = drawing
 
-        def work(tx: Connection, new: Draft = new) -> None:
-            if not ops.change(tx, context.account, code, new):
-                raise _Changed
+    def __init__(self, context: RequestContext, code: int, draft: Callable[[Connection], Draft], response: R) -> None:
+        super().__init__(self._change, lambda _: response)
+        self._context = context
+        self._code = code
+        self._draft = draft
+        self._drawing: object = None
+        self._prove()
 
-        with suppress(_Changed):
-            return context.change(work, lambda _: response)
-    raise _Changed
+    def run(self, commit: Callable[[], R]) -> R:
+        for _ in range(_TRIES):
+            with suppress(_Changed):
+                return commit()
+            self._prove()
+        raise _Changed
+
+    def _prove(self) -> None:
+        """Read the code again, and prove its picture if it has become another one."""
+        self._new = self._context.read(self._draft)
+        drawing = (self._new.text, self._new.style, self._new.logo)
+        if drawing != self._drawing:
+            self._context.budget.draw_code()
+            prove(self._new)
+            self._drawing = drawing
+
+    def _change(self, tx: Connection) -> None:
+        if not ops.change(tx, self._context.account, self._code, self._new):
+            raise _Changed
 
 
 class _Changed(Problem):

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from waypost import clock, credentials
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
@@ -133,35 +134,35 @@ def read_share(context: Context, id: PathId) -> ShareDetails:
 
 
 @router.post("/share/add")
-def create_share(context: Context, body: NewShare) -> ShareDone:
+def create_share(context: Context, body: NewShare) -> Change[ShareDone]:
     """Share the statistics of a link, QR code, bio page or campaign.
 
     The page needs no account. It shows the statistics of this item only.
     """
     fields = {name: value for name, value in body.sent().items() if name not in ("type", "itemid")}
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, body.type, body.itemid, **fields),
         lambda share: _done("Share link has been created successfully.", share, context.settings.dashboard),
     )
 
 
 @router.put("/share/{id}/update")
-def update_share(context: Context, id: PathId, body: ShareChange) -> ShareDone:
+def update_share(context: Context, id: PathId, body: ShareChange) -> Change[ShareDone]:
     """Update a share link.
 
     Fields that are not sent keep their values; `null` sets the default.
     """
     fields = body.sent()
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **fields),
         lambda share: _done("Share link has been updated successfully.", share, context.settings.dashboard),
     )
 
 
 @router.delete("/share/{id}/delete")
-def delete_share(context: Context, id: PathId) -> MessageResponse:
+def delete_share(context: Context, id: PathId) -> Change[MessageResponse]:
     """Revoke a share link: its page is gone at once."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Share link has been deleted successfully."),
     )

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
@@ -91,33 +92,33 @@ def read_splash_page(context: Context, id: PathId) -> SplashDetails:
 
 
 @router.post("/splash/add")
-def create_splash_page(context: Context, body: NewSplash) -> CreatedResponse:
+def create_splash_page(context: Context, body: NewSplash) -> Change[CreatedResponse]:
     """Create a splash page.
 
     Links with its id in `type` show it before their destination.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, **body.sent()),
         lambda splash: CreatedResponse(id=splash.id),
     )
 
 
 @router.put("/splash/{id}/update")
-def update_splash_page(context: Context, id: PathId, body: SplashChange) -> MessageResponse:
+def update_splash_page(context: Context, id: PathId, body: SplashChange) -> Change[MessageResponse]:
     """Update a splash page.
 
     Fields that are not sent keep their values; `null` sets the default.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),
         lambda _: MessageResponse(message="Splash page has been updated successfully."),
     )
 
 
 @router.delete("/splash/{id}/delete")
-def delete_splash_page(context: Context, id: PathId) -> MessageResponse:
+def delete_splash_page(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a splash page. Its links become direct."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Splash page has been deleted successfully."),
     )

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
+from waypost.api.change import Change
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
@@ -86,33 +87,33 @@ def read_utm_template(context: Context, id: PathId) -> TemplateDetails:
 
 
 @router.post("/utm/add")
-def create_utm_template(context: Context, body: NewTemplate) -> TemplateDone:
+def create_utm_template(context: Context, body: NewTemplate) -> Change[TemplateDone]:
     """Create a UTM template.
 
     The dashboard writes its parameters into destinations of links. Programs can set those in `url` themselves.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.add(tx, context.account, **body.sent()),
         lambda template: _done("UTM template has been created successfully.", template),
     )
 
 
 @router.put("/utm/{id}/update")
-def update_utm_template(context: Context, id: PathId, body: TemplateChange) -> TemplateDone:
+def update_utm_template(context: Context, id: PathId, body: TemplateChange) -> Change[TemplateDone]:
     """Update a UTM template. Links keep the parameters that they have.
 
     Fields that are not sent keep their values; `null` clears a value.
     """
-    return context.change(
+    return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),
         lambda template: _done("UTM template has been updated successfully.", template),
     )
 
 
 @router.delete("/utm/{id}/delete")
-def delete_utm_template(context: Context, id: PathId) -> MessageResponse:
+def delete_utm_template(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a UTM template. Links keep the parameters that they have."""
-    return context.change(
+    return Change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="UTM template has been deleted successfully."),
     )
