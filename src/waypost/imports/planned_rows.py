@@ -47,7 +47,7 @@ class Content:
         return {name: value for name, value in values if value is not None or name == "expiry"}
 
 
-_NAMES = [each.name for each in fields(Content)]
+_NAMES = dict.fromkeys(each.name for each in fields(Content))
 
 
 @dataclass(frozen=True, kw_only=True)
