@@ -24,6 +24,11 @@ key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
 account.add_typer(key, name="key")
 session = typer.Typer(no_args_is_help=True, help="Signed-in browsers of an account.")
 account.add_typer(session, name="session")
+_OldAccount = Annotated[str, typer.Argument(metavar="FROM", help="Username, e-mail address or id of the old account.")]
+_NewAccount = Annotated[str, typer.Argument(metavar="TO", help="Username, e-mail address or id of the new account.")]
+_Shorts = Annotated[
+    list[str] | None, typer.Argument(metavar="SHORT...", help="Aliases on the service's host, or short URLs.")
+]
 
 
 @account.command("add")
@@ -171,11 +176,9 @@ def _delete_now(database: Database, account: int) -> None:
 
 @account.command("move-links")
 def move_links(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="Username, e-mail address or id of the old account.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="Username, e-mail address or id of the new account.")],
-    shorts: Annotated[
-        list[str] | None, typer.Argument(metavar="SHORT...", help="Aliases on the service's host, or short URLs.")
-    ] = None,
+    source: _OldAccount,
+    target: _NewAccount,
+    shorts: _Shorts = None,
     campaign: Annotated[str | None, typer.Option(help="Move the links of this campaign: its name.")] = None,
     all_links: Annotated[bool, typer.Option("--all", help="Move all links of the account.")] = False,
     domain: Annotated[
@@ -197,17 +200,10 @@ def move_links(
         raise typer.BadParameter("name the links, or use either --campaign or --all", param_hint="SHORT...")
     if domain is not None and with_domains:
         raise typer.BadParameter("--domain and --with-domains exclude each other: use one of them")
-    from waypost.cli import link_moves  # noqa: PLC0415  # loads the modules of links and clicks
+    from waypost.cli import link_moves  # noqa: PLC0415  # loads the modules of links and domains
 
-    link_moves.move_links(
-        *(source, target, shorts or ()),
-        campaign=campaign,
-        domain=domain,
-        with_domains=with_domains,
-        dry_run=dry_run,
-        json=json,
-        yes=yes,
-    )
+    selection = link_moves.Selection(source, target, shorts or (), campaign, domain, with_domains)
+    link_moves.move_links(selection, dry_run=dry_run, json=json, yes=yes)
 
 
 @account.command("suspend")

@@ -1,6 +1,7 @@
 """The command `waypost account move-links`: links of one account become links of another."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -20,24 +21,25 @@ from waypost.urls.short_urls import short_url
 _COLUMNS = ("id", "shorturl", "clicks", "loses", "stays")
 
 
-def move_links(
-    source: str,
-    target: str,
-    shorts: Sequence[str],
-    *,
-    campaign: str | None,
-    domain: str | None,
-    with_domains: bool,
-    dry_run: bool,
-    json: bool,
-    yes: bool,
-) -> None:
-    """Plan the move, show it or ask for it, and run it. Without `shorts` and `campaign`, all links move."""
+@dataclass(frozen=True)
+class Selection:
+    """Links of the account `source`: those with these names, of a campaign, or all. The rest is for MoveRequest."""
+
+    source: str
+    target: str
+    shorts: Sequence[str]
+    campaign: str | None
+    domain: str | None
+    with_domains: bool
+
+
+def move_links(selection: Selection, *, dry_run: bool, json: bool, yes: bool) -> None:
+    """Plan the move, show it or ask for it, and run it."""
     settings = access.settings()
-    with access.database_and_account(source) as (database, old):
-        new = access.find_account(database, target)
-        request = MoveRequest(old.id, new.id, domain, with_domains)
-        ids = database.read(lambda tx: _selected(tx, old, new, shorts, campaign, settings))
+    with access.database_and_account(selection.source) as (database, old):
+        new = access.find_account(database, selection.target)
+        request = MoveRequest(old.id, new.id, selection.domain, selection.with_domains)
+        ids = database.read(lambda tx: _selected(tx, old, new, selection, settings))
         planned = link_moves.plan(database, request, ids, new, settings=settings)
         if dry_run:
             rows = [_row(settings, fate) for fate in planned]
@@ -63,14 +65,12 @@ def move_links(
         raise typer.Exit(1)
 
 
-def _selected(
-    tx: Connection, old: Account, new: Account, shorts: Sequence[str], campaign: str | None, settings: Settings
-) -> list[int]:
+def _selected(tx: Connection, old: Account, new: Account, selection: Selection, settings: Settings) -> list[int]:
     """Return the ids of the selected links of the old account. Raises NOT_FOUND if there are none."""
-    if shorts:
-        return sorted({link for short in shorts if (link := _find(tx, old, new, short, settings))})
+    if selection.shorts:
+        return sorted({link for short in selection.shorts if (link := _find(tx, old, new, short, settings))})
     query, of = select(links.c.id).where(links.c.account == old.id).order_by(links.c.id), old.username
-    if campaign is not None:
+    if (campaign := selection.campaign) is not None:
         item = unique_names.find(tx, campaigns, campaign, campaigns.c.account == old.id)
         if item is None:
             raise Problem(Kind.NOT_FOUND, f"{old.username} has no campaign {campaign}.")
