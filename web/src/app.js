@@ -6,6 +6,7 @@ import "./card.js";
 import "./channels.js";
 import "./quick.js";
 import { addRow, reveal } from "./forms.js";
+import { chooseNewItem, openNewItem } from "./new_item.js";
 import "./htmx.js";
 import "./offline.js";
 import { openPalette } from "./palette.js";
@@ -36,6 +37,8 @@ const CLICK_ACTIONS = [
   { selector: "[data-create]", run: () => openCreateDialog(), isLink: true },
   { selector: "[data-palette]", run: () => openPalette(), isLink: true },
   { selector: "a[data-dialog]", run: openConfirmation, isLink: true },
+  { selector: "a[data-new]", run: openNewItem, isLink: true },
+  { selector: "#new-item .nav-cards a", run: chooseNewItem, isLink: true },
   { selector: "dialog [data-close]", run: (button) => button.closest("dialog").close(), isLink: true, always: true },
 ];
 

@@ -1,5 +1,7 @@
 // Forms: prevents double submits, adds rows, and shows passwords.
-import "./dialogs.js"; // handles submissions before this module
+// These handle submissions before this module.
+import "./dialogs.js";
+import "./new_item.js";
 import { isBusy, setBusy, TIMEOUT } from "./toast.js";
 
 document.addEventListener("submit", (event) => {

@@ -26,10 +26,9 @@ const SHORTCUTS = {
   "?": () => $("#shortcuts")?.showModal(),
 };
 
-/** Submits the editor that has the focus, or the one of the page. */
+/** Submits the editor that has the focus, or the one of the dialog or the page. */
 function saveEditor(event) {
-  if ($("dialog[open]")) return;
-  const form = event.target.closest?.("form.editor") ?? $("form.editor");
+  const form = event.target.closest?.("form.editor") ?? $("form.editor", $("dialog[open]") ?? document);
   if (!form) return;
   event.preventDefault();
   form.requestSubmit();
