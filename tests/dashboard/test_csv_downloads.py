@@ -26,7 +26,7 @@ def test_csv_for_people_begins_with_a_byte_order_mark(ana: Person, dashboard: Br
         files = {
             "Links.csv": dashboard.get("/links/export"),
             "B\xfcro, 1 Nov 2026 - 30 Nov 2026.csv": dashboard.get(f"/links/{link}/stats?format=csv&period=30"),
-            "Visits.csv": dashboard.get("/visits?format=csv"),
+            "Visits, 30 Nov 2026.csv": dashboard.get("/visits?format=csv"),
             "Umfrage B\xfcro.csv": dashboard.get(f"/overlays/{overlay}/answers/export"),
             "Import.csv": dashboard.get("/import/rows.csv"),
         }
@@ -75,3 +75,17 @@ def test_csv_of_statistics_has_the_language_of_the_reader_and_is_named_after_its
         '"Tabelle","Name","Klicks","Besucher","Bots","Linkvorschauen","Andere Anfragen","Besuche nach Ablauf"'
     )
     assert [row for row in text.splitlines() if row.startswith('"L\xe4nder"')] == ['"L\xe4nder","Unbekannt","1"']
+
+
+def test_csv_of_visits_is_named_after_its_filter(ana: Person, dashboard: Browser) -> None:
+    link = ana.add("url", url=SHOP, custom="buero", title="Herbst: 文")
+    dashboard.submit("/language", at="/links", language="de")
+    with time_machine.travel("2026-11-30 12:00:00Z", tick=False):
+        response = dashboard.get(f"/visits?format=csv&kind=link&item={link}&country=Germany")
+    assert _name(response.headers["content-disposition"]) == "Besuche, Herbst_ 文, Deutschland, 30. Nov. 2026.csv"
+
+
+def test_links_for_other_services_are_named_in_the_language_of_the_reader(ana: Person, dashboard: Browser) -> None:
+    dashboard.submit("/language", at="/links", language="es")
+    response = dashboard.get("/account/links/shlink")
+    assert _name(response.headers["content-disposition"]) == "Enlaces, Shlink.csv"

@@ -74,7 +74,7 @@ def test_claim_of_killed_export_ends_by_itself(ana: Person, monkeypatch: pytest.
 
 def test_disconnected_client_ends_export(ana: Person, settings: Settings, database: Database) -> None:
     assert ana.call("POST", "/files/upload/a.bin", content=b"\x00" * 9_000_000).json()["error"] == 0
-    response = runner.download(Source(database, open_store(settings), settings, ana.account), filename="a.zip")
+    response = runner.download(Source(database, open_store(settings), settings, ana.account), name="a")
 
     async def disconnect_after_first_chunk() -> None:
         received = asyncio.Event()

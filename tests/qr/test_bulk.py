@@ -89,12 +89,27 @@ def test_zip_contains_images_of_campaign(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     new_link(ana, "one", campaign=campaign)
     new_link(ana, "one", campaign=campaign, domain="brand.example")
+    new_link(ana, "two", campaign=campaign, title="Herbst / 文")
+    for alias in ("same", "same-too"):
+        new_link(ana, alias, campaign=campaign, title="Shop")
     new_link(ana, "other")
     images = _archive(ana, campaign=campaign)
     assert {name: zxing(image) for name, image in images.items()} == {
         "one.png": f"{BASE}/one",
         "brand.example_one.png": "https://brand.example/one",
+        "Herbst _ 文.png": f"{BASE}/two",
+        "Shop (same).png": f"{BASE}/same",
+        "Shop (same-too).png": f"{BASE}/same-too",
     }
+
+
+def test_zip_is_called_like_its_campaign_or_channel(ana: Person) -> None:
+    for noun, name, expected in (
+        ("campaign", "Fête", "attachment; filename=\"Fete.zip\"; filename*=UTF-8''F%C3%AAte.zip"),
+        ("channel", "Friends", 'attachment; filename="Friends.zip"'),
+    ):
+        response = ana.call("GET", "/qr/zip", params={noun: ana.add(noun, name=name)})
+        assert response.headers["content-disposition"] == expected
 
 
 def test_zip_contains_images_of_channel(ana: Person) -> None:
@@ -105,7 +120,7 @@ def test_zip_contains_images_of_channel(ana: Person) -> None:
     bio = ana.add("bio", name="Me", alias="about-me")
     ana.post(f"/channel/{channel}/assign/bio/{bio}")
     images = _archive(ana, channel=channel, format="svg", size=300)
-    contents = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
+    contents = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "Me.svg": f"{BASE}/about-me"}
     assert {name: zxing(image) for name, image in images.items()} == contents
     assert _archive(ana, channel=ana.add("channel", name="Empty")) == {}
 

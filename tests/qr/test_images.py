@@ -49,6 +49,23 @@ def test_image_download_has_file_name(ana: Person) -> None:
     assert header == f'attachment; filename="{alias}.svg"'
 
 
+def test_image_download_is_called_by_the_name_that_visitors_see(ana: Person) -> None:
+    def name(path: str) -> str:
+        return str(ana.client.get(f"/{path}?format=png&download=1").headers["content-disposition"])
+
+    code = ana.add("qr", type="text", data="x", name="Poster: Autumn")
+    alias = ana.details("qr", code)["link"].rpartition("/")[2]
+    assert name(f"qr/{alias}") == 'attachment; filename="Poster_ Autumn.png"'
+    link = ana.add("url", url="https://shop.example/", custom="shop", title="Our shop")
+    assert name("shop/qr") == 'attachment; filename="Our shop.png"'
+    ana.update("url", link, title="New shop")
+    assert name("shop/qr") == 'attachment; filename="New shop.png"'
+    ana.update("url", link, password="secret-word")
+    assert name("shop/qr") == 'attachment; filename="shop.png"'
+    ana.add("bio", name="Me", alias="about-me")
+    assert name("about-me/qr") == 'attachment; filename="Me.png"'
+
+
 def test_matching_etag_returns_304(ana: Person) -> None:
     code, alias = new_code(ana)
     first = ana.client.get(f"/qr/{alias}")

@@ -4,10 +4,12 @@ from starlette.responses import Response, StreamingResponse
 
 from waypost import clock
 from waypost.dashboard.context import PageContext, too_many_attempts
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.errors import Problem, not_found
 from waypost.exports import link_csv, runner
 from waypost.exports.archive import Source
+from waypost.http import file_names
 
 pages = Router()
 _ACCOUNT = "/dashboard/account"
@@ -22,7 +24,7 @@ def export_everything(context: PageContext) -> Response:
         context.wait_for_ingest()
         source = Source(context.database, context.resources.cleaner.store, context.settings, context.account)
         today = clock.local(clock.now(), context.time_zone).date()
-        return runner.download(source, filename=f"{context.user.username}-{today}.zip")
+        return runner.download(source, name=f"{context.user.username}-{today}")
     except Problem as problem:
         return context.redirect(_ACCOUNT, message=problem.message, tone="bad")
 
@@ -35,5 +37,6 @@ def export_links(context: PageContext, service: str) -> Response:
         raise not_found("export")
     context.wait_for_ingest()
     lines = link_csv.lines(context.database, context.settings, context.account, columns_of)
-    headers = {"Content-Disposition": f'attachment; filename="links-{columns_of}.csv"'}
+    name = f"{gettext('Links')}, {columns_of.capitalize()}"
+    headers = {"Content-Disposition": file_names.attachment(name, "csv")}
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)

@@ -12,6 +12,7 @@ from waypost.errors import Problem
 from waypost.exports import archive, claims
 from waypost.exports.archive import Source, Summary
 from waypost.exports.pipe import Abandoned, Pipe
+from waypost.http import file_names
 
 _log = structlog.get_logger("exports")
 
@@ -22,7 +23,7 @@ def run(source: Source, output: Callable[[bytes], object]) -> Summary:
     return _run(source, output, lambda: None)
 
 
-def download(source: Source, *, filename: str) -> StreamingResponse:
+def download(source: Source, *, name: str) -> StreamingResponse:
     """Return the archive as a download, written by a thread. Raises UNAVAILABLE if an export runs already.
 
     An error in between breaks the download off: the archive has no end, and so is invalid.
@@ -46,7 +47,7 @@ def download(source: Source, *, filename: str) -> StreamingResponse:
             pipe.end()
 
     threading.Thread(target=work, name="export", daemon=True).start()
-    headers = {"Content-Disposition": f'attachment; filename="{filename}"', "X-Accel-Buffering": "no"}
+    headers = {"Content-Disposition": file_names.attachment(name, "zip"), "X-Accel-Buffering": "no"}
     return _Download(pipe, headers)
 
 

@@ -8,6 +8,7 @@ from waypost.errors import Problem, invalid
 
 _MAX_BYTES = 255
 _MAX_PORTABLE = 150
+_MAX_NAMED_BYTES = 200
 _INVALID_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 # They change the text direction of others, so that `gpj.exe` can look like `exe.jpg`.
@@ -16,6 +17,7 @@ _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]+")
 # Replaced in downloads. Uploads with these characters are rejected, but other names are not validated.
 _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|" + _BIDI_CONTROL.pattern)
 _RESERVED_CHARACTERS = re.compile(r'[<>:"/\\|?*%\x00-\x1f\x7f]')
+_RESERVED_IN_NAMES = re.compile(r'[<>:"|?*]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)", re.IGNORECASE)
 _ATTR_CHAR = "!#$&+-.^_`|~"
 
@@ -71,6 +73,21 @@ def disposition(name: str) -> str:
     fallback = _fallback(exact)
     header = f'attachment; filename="{fallback}"'
     return header if fallback == exact else f"{header}; filename*=UTF-8''{quote(exact, safe=_ATTR_CHAR)}"
+
+
+def named(text: str, extension: str) -> str:
+    """Return the name of a file that is called by a text of its user, such as `Poster Autumn.svg`.
+
+    Other scripts are kept; characters and names that a system reserves are replaced.
+    """
+    safe = _UNSAFE.sub("_", _RESERVED_IN_NAMES.sub("_", without_direction_marks(text)))
+    safe = safe.encode()[:_MAX_NAMED_BYTES].decode(errors="ignore").strip(" .") or "file"
+    return f"{'_' if _DEVICE.match(safe) else ''}{safe}.{extension}"
+
+
+def attachment(text: str, extension: str) -> str:
+    """Return the Content-Disposition of a download that is called by a text of its user."""
+    return disposition(named(text, extension))
 
 
 def portable(name: str) -> str:

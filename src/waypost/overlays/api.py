@@ -12,6 +12,7 @@ from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Color, CreatedAt, Id, Line, Name, Paragraph, PathId, Url
+from waypost.http import file_names
 from waypost.overlays import ops, submissions
 
 router = APIRouter(tags=["CTA overlays"])
@@ -161,7 +162,7 @@ def list_submissions(context: Context, id: PathId, page_request: pagination.Requ
 def export_submissions(context: Context, id: PathId) -> StreamingResponse:
     """Export the form submissions of an overlay as CSV, oldest first."""
     overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    headers = {"Content-Disposition": f'attachment; filename="overlay-{overlay.id}.csv"'}
+    headers = {"Content-Disposition": file_names.attachment(overlay.name or f"overlay-{overlay.id}", "csv")}
     lines = submissions.export(context.database, context.account, overlay.id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 

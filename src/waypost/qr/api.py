@@ -18,6 +18,7 @@ from waypost.api.types import PathId, whole_number
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
+from waypost.http import file_names
 from waypost.qr import export, ops, service, zip_stream
 from waypost.qr.ops import Draft
 from waypost.qr.schemas import (
@@ -72,19 +73,19 @@ def download_qr_codes(
 ) -> StreamingResponse:
     """Download the QR codes of a campaign or a channel as a ZIP archive.
 
-    It has an image of each QR code and each short URL. Either `campaign` or `channel` is required.
+    It has an image of each QR code and each short URL, called by its title or name, or else by its alias. Either
+    `campaign` or `channel` is required.
     """
     if (campaign is None) == (channel is None):
         raise invalid("campaign", "Either campaign or channel must be given: the id of what to draw.")
 
-    def work(tx: Connection) -> Sequence[export.Member]:
+    def work(tx: Connection) -> export.Group:
         if campaign is not None:
             return export.of_campaign(tx, context.account, campaign)
         return export.of_channel(tx, context.account, channel or 0)
 
-    members = context.read(work)
-    name = f"qr-campaign-{campaign}" if campaign is not None else f"qr-channel-{channel}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    name, members = context.read(work)
+    headers = {"Content-Disposition": file_names.attachment(name, "zip")}
     files = zip_stream.stream(_files(context, members, format, size))
     return StreamingResponse(files, media_type="application/zip", headers=headers)
 
@@ -207,10 +208,10 @@ def _files(
     context: RequestContext, members: Sequence[export.Member], form: Format, size: int
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of each picture, read and drawn one after the other."""
-    for member in members:
+    for member, name in zip(members, export.unique_names(members), strict=True):
         new = context.read(lambda tx, member=member: export.to_draw(tx, member, context.settings))  # type: ignore[misc]
         if new is not None:
-            yield f"{member.name}.{form}", design(new.text, new.style, new.logo).render(form, size)
+            yield file_names.named(name, form), design(new.text, new.style, new.logo).render(form, size)
 
 
 def _shown(code: ops.Listed, context: RequestContext) -> dict[str, Any]:

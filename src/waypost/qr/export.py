@@ -1,10 +1,11 @@
 """QR images of a campaign or channel: its links, bio pages and QR codes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from waypost.db import crud
 from waypost.db.schema import bios, campaigns, channel_items, channels, domains, links, qrs
@@ -14,36 +15,64 @@ from waypost.qrcode.styles import PLAIN
 from waypost.settings import Settings
 from waypost.urls.short_urls import short_url
 
+_MAX_TITLE = 100
+_CAMPAIGN_NAME = select(campaigns.c.name).where(campaigns.c.id == bindparam("id"))
+_CHANNEL_NAME = select(channels.c.name).where(channels.c.id == bindparam("id"))
+
 
 @dataclass(frozen=True)
 class Member:
-    """A thing with a picture: `host` is "" on the service's own, `code` the id of a QR code."""
+    """A thing with a picture: `host` is "" on the service's own, `title` "" for none, `code` the id of a QR code."""
 
     host: str
     scheme: str | None
     alias: str
+    title: str
     code: int | None = None
 
     @property
-    def name(self) -> str:
-        """The unique file name without extension."""
+    def address(self) -> str:
+        """A unique name from the short URL."""
         return f"{self.host}_{self.alias}" if self.host else self.alias
 
 
-def of_campaign(tx: Connection, account: int, campaign: int) -> Sequence[Member]:
-    """The links of a campaign (index links_campaign). Raises INVALID on `campaign`."""
+class Group(NamedTuple):
+    """The name of a campaign or channel, and its members."""
+
+    name: str
+    members: Sequence[Member]
+
+
+def unique_names(members: Sequence[Member]) -> Sequence[str]:
+    """Return a name for the file of each member: its title, with its address if others have the title, too."""
+    counts = Counter(member.title.strip().casefold() for member in members)
+
+    def name(member: Member) -> str:
+        title = member.title.strip()[:_MAX_TITLE]
+        if not title:
+            return member.address
+        return title if counts[member.title.strip().casefold()] == 1 else f"{title} ({member.address})"
+
+    return [name(member) for member in members]
+
+
+def of_campaign(tx: Connection, account: int, campaign: int) -> Group:
+    """Return the links of a campaign (index links_campaign). Raises INVALID on `campaign`."""
     crud.require_reference(tx, campaigns, account, campaign, field="campaign")
-    query = select(links.c.host, domains.c.scheme, links.c.alias).outerjoin(domains, domains.c.host == links.c.host)
-    return _members(tx, query.where(links.c.campaign == campaign).order_by(links.c.id))
+    query = select(links.c.host, domains.c.scheme, links.c.alias, links.c.title)
+    query = query.outerjoin(domains, domains.c.host == links.c.host)
+    members = _members(tx, query.where(links.c.campaign == campaign).order_by(links.c.id))
+    return Group(tx.execute(_CAMPAIGN_NAME, {"id": campaign}).scalar_one(), members)
 
 
-def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
+def of_channel(tx: Connection, account: int, channel: int) -> Group:
     """Return the items of a channel (index channel_items_channel_id). Raises INVALID on `channel`."""
     crud.require_reference(tx, channels, account, channel, field="channel")
     c = channel_items.c
     alias = func.coalesce(links.c.alias, bios.c.alias, qrs.c.alias).label("alias")
+    title = func.coalesce(links.c.title, bios.c.name, qrs.c.name, "").label("title")
     query = (
-        select(func.coalesce(links.c.host, "").label("host"), domains.c.scheme, alias, c.qr.label("code"))
+        select(func.coalesce(links.c.host, "").label("host"), domains.c.scheme, alias, title, c.qr.label("code"))
         .outerjoin(links, links.c.id == c.link)
         .outerjoin(domains, domains.c.host == links.c.host)
         .outerjoin(bios, bios.c.id == c.bio)
@@ -51,7 +80,7 @@ def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
         .where(c.channel == channel)
         .order_by(c.id)
     )
-    return _members(tx, query)
+    return Group(tx.execute(_CHANNEL_NAME, {"id": channel}).scalar_one(), _members(tx, query))
 
 
 def to_draw(tx: Connection, member: Member, settings: Settings) -> Draft | None:

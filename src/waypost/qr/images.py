@@ -21,7 +21,8 @@ from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import short_url
 from waypost.visits.cache import MAX_AGE_SECONDS, HotBody
-from waypost.visits.lookup import QrView, scheme_of
+from waypost.visits.link_view import LinkView
+from waypost.visits.lookup import BioView, FileView, QrView, Resolved, scheme_of
 from waypost.visits.request import request_host
 from waypost.visits.responses import json_error
 from waypost.visits.services import Services
@@ -96,7 +97,7 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     content = await _content(request, services, image, qr, version)
     if content is None:
         return services.pages.refuse(request, "missing")
-    response = _image_response(content, image, qr)
+    response = _image_response(content, image, record)
     if request.method == "GET" and image.is_plain and image.version in ("", str(qr.version if qr else "")):
         _cache_image(services, image, target, response, version)
     if status := Validators(response.headers["etag"]).status(request.method, request.headers):
@@ -195,7 +196,20 @@ def _request_target(request: Request) -> bytes:
     return path + b"?" + query if query else path
 
 
-def _image_response(content: bytes, image: _ImageRequest, qr: QrView | None) -> Response:
+def _name(record: Resolved | None) -> str:
+    """Return the name that visitors may see of an item; "" for none, and with a password."""
+    match record:
+        case QrView() | BioView():
+            return record.name
+        case LinkView(password=None) if record.status != "disabled":
+            return record.title
+        case FileView(password=None):
+            return record.name
+    return ""
+
+
+def _image_response(content: bytes, image: _ImageRequest, record: Resolved | None) -> Response:
+    qr = record if isinstance(record, QrView) else None
     is_immutable = qr is not None and image.version == str(qr.version)
     headers = {
         "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
@@ -204,5 +218,5 @@ def _image_response(content: bytes, image: _ImageRequest, qr: QrView | None) -> 
         "X-Content-Type-Options": "nosniff",
     }
     if image.download:
-        headers["Content-Disposition"] = file_names.disposition(f"{image.alias}.{image.format}")
+        headers["Content-Disposition"] = file_names.attachment(_name(record) or image.alias, image.format)
     return Response(content, media_type=MEDIA[image.format], headers=headers)

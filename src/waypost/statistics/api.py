@@ -9,6 +9,7 @@ from waypost.api.context import Context
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import ReportResponse
 from waypost.clicks.stats import raw_events
+from waypost.http import file_names
 
 router = APIRouter(tags=["Statistics"])
 _EXPORT: dict[int | str, dict[str, Any]] = {
@@ -40,6 +41,5 @@ def export_visits(
     first, after = span.seconds()
     context.read_after_ingest(lambda _tx: None)
     lines = raw_events.export(context.database, context.account, form=format, first=first, after=after)
-    name = f"visits-{span.start}-{span.end}.{format}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": file_names.attachment(f"visits-{span.start}-{span.end}", format)}
     return StreamingResponse(lines, media_type=_MEDIA_TYPES[format], headers=headers)

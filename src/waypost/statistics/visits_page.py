@@ -1,16 +1,17 @@
 """The page of single visits: filters, new visits without reloading, and CSV."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost import clock
 from waypost.clicks.stats import raw_events, visit_search
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter, VisitPage
 from waypost.dashboard import downloads
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visit_items import Item, Key, find_items
@@ -21,6 +22,7 @@ _KINDS = frozenset({*TOTALS, "missing"})
 _SORTS = ("click", "bot", "preview", "other", "late")
 _ALL_SORTS = "all"
 _MAX_MS = 2**62
+_MAX_NAME = 80  # characters of an item in a file name
 
 
 @pages.get("/dashboard/visits")
@@ -68,4 +70,16 @@ def _csv_response(context: PageContext, visit_filter: VisitFilter) -> Response:
     lines = raw_events.export(
         context.database, context.account, form="csv", first=0, after=_MAX_MS // 1000, where=visit_filter.condition()
     )
-    return downloads.csv_file(gettext("Visits"), lines)
+    return downloads.csv_file(", ".join(_file_name(context, visit_filter)), lines)
+
+
+def _file_name(context: PageContext, visit_filter: VisitFilter) -> Iterator[str]:
+    """Yield the parts of the name of a file with visits: their item, the values of the filter, and the day."""
+    key = (visit_filter.kind, visit_filter.item or 0)
+    item = context.read(lambda tx: find_items(tx, context.account, {key})).get(key)
+    yield gettext("Visits")
+    if item is not None and item.name:
+        yield item.name[:_MAX_NAME]
+    for name, value in visit_filter.labels.items():
+        yield label_text(name, value)
+    yield format_day(clock.local(clock.now(), context.time_zone).date())
