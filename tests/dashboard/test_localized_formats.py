@@ -28,7 +28,7 @@ def settings(settings: Settings) -> Settings:
     [
         ("en", ["00", "06", "12", "18"], "Monday", "Tuesday", "Monday, 09:00: "),
         ("de", ["00 Uhr", "06 Uhr", "12 Uhr", "18 Uhr"], "Montag", "Dienstag", "Montag, 09:00: "),
-        ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00: "),
+        ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00 : "),
         ("es", ["0", "6", "12", "18"], "lunes", "martes", "lunes, 9:00: "),
         ("pt", ["00", "06", "12", "18"], "domingo", "segunda-feira", "domingo, 09:00: "),
     ],
@@ -100,3 +100,11 @@ def test_result_of_a_poll_has_percentages_of_the_language(ana: Person, language:
     headers = {**ACCEPT_HTML, "Accept-Language": language}
     result = visit(ana.client, action, "POST", data=form_fields(page, choice="Blue"), headers=headers)
     assert [item.text.strip() for item in Page(result).all("li")] == shares
+
+
+def test_colon_between_two_texts_has_its_space_in_french(ana: Person, dashboard: Browser) -> None:
+    ana.add("splash", name="Printemps")
+    ana.add("bio", name="Moi", alias="about-me")
+    dashboard.submit("/language", at="/links", language="fr")
+    assert ">Page intermédiaire : Printemps</option>" in dashboard.get("/links/new").text
+    assert "Déplacer vers le haut : Lien 1</span>" in dashboard.get("/bios/new").text

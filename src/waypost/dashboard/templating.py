@@ -142,12 +142,12 @@ def render_options(
 
     Texts are truncated to about `max_length` characters; 0 for no limit. The prefixes are put before value and text.
     """
-    options = []
+    labeled, options = gettext("%(label)s: %(text)s"), []
     for key, text in pairs:
         value = f"{value_prefix}{key}"
         attribute = " selected" if value == str(selected) else ""
         short = do_truncate(_environment(), text, max_length) if 0 < max_length < len(text) else text
-        label = f"{label_prefix}: {short}" if label_prefix else short
+        label = labeled % {"label": label_prefix, "text": short} if label_prefix else short
         options.append(f'<option value="{escape(value)}"{attribute}>{escape(label)}</option>')
     return Markup("".join(options))  # noqa: S704  # each part is escaped
 
