@@ -54,11 +54,11 @@ def main() -> None:
 
 def rank_guides_first(index: Path) -> None:
     """Move transcripts and records of decisions to the end of the search index, with only their titles."""
-    search = json.loads(index.read_text())
+    search = json.loads(index.read_text(encoding="utf-8"))
     guides = [item for item in search["items"] if not item["location"].startswith(RECORDS)]
     records = [item | {"text": ""} for item in search["items"] if item["location"].startswith(RECORDS)]
     search["items"] = guides + records
-    index.write_text(json.dumps(search))
+    index.write_text(json.dumps(search), encoding="utf-8")
 
 
 def match_any_word(site: Path) -> None:

@@ -65,7 +65,7 @@ def demo_site(base_url: str = "") -> Iterator[DemoSite]:
     port = free_port()
     base = base_url or f"http://localhost:{port}"
     command = [str(Path(sys.executable).with_name("waypost")), "demo", "--port", str(port), "--base-url", base]
-    with tempfile.NamedTemporaryFile("w") as log:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603  # fixed
         try:
             values = [_value_in(Path(log.name), label) for label in ("password", "API key")]
@@ -78,7 +78,7 @@ def demo_site(base_url: str = "") -> Iterator[DemoSite]:
 
 def _value_in(log: Path, label: str) -> str:
     deadline = time.monotonic() + _SECONDS
-    while not (value := re.search(rf"^  {label} +(\S+)$", log.read_text(), re.MULTILINE)):
+    while not (value := re.search(rf"^  {label} +(\S+)$", log.read_text(encoding="utf-8"), re.MULTILINE)):
         assert time.monotonic() < deadline, "the demo did not start"
         time.sleep(0.2)
     return value[1]

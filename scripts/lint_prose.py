@@ -112,7 +112,7 @@ def read(path: Path) -> Iterator[Text]:
 
 def read_python(path: Path) -> Iterator[Text]:
     """Docstrings, comments, and string literals that read as sentences."""
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     docstrings = set()
     for node in ast.walk(tree):
@@ -139,7 +139,7 @@ def read_python(path: Path) -> Iterator[Text]:
 def read_markdown(path: Path) -> Iterator[Text]:
     """Every line outside of fenced code."""
     is_code = False
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("```"):
             is_code = not is_code
         elif not is_code:
@@ -149,7 +149,10 @@ def read_markdown(path: Path) -> Iterator[Text]:
 def read_template(path: Path) -> Iterator[Text]:
     """Visible text and translated strings, line by line."""
     source = re.sub(
-        r"<(script|style)\b.*?</\1>", lambda result: "\n" * result[0].count("\n"), path.read_text(), flags=re.DOTALL
+        r"<(script|style)\b.*?</\1>",
+        lambda result: "\n" * result[0].count("\n"),
+        path.read_text(encoding="utf-8"),
+        flags=re.DOTALL,
     )
     for number, line in enumerate(source.splitlines(), 1):
         strings = re.findall(r'_\("([^"]*)"', line) + re.findall(r">([^<>{}]*[a-z][^<>{}]*)<", line)
@@ -160,7 +163,7 @@ def read_template(path: Path) -> Iterator[Text]:
 
 def read_lines(path: Path, kind: str, pattern: re.Pattern[str]) -> Iterator[Text]:
     """Whatever `pattern` captures in each line."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         for words in pattern.findall(line):
             yield Text(path, number, kind, words)
 
@@ -178,7 +181,7 @@ def check(text: Text) -> Iterator[tuple[Path, int, str]]:
 
 def check_names(path: Path) -> Iterator[tuple[Path, int, str]]:
     """Variables, parameters and test functions whose names carry no information."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         name = node.arg if isinstance(node, ast.arg) else node.id if _is_stored(node) else ""
         if name in IDENTIFIERS:
             yield path, node.lineno, f"'{name}' (name): say what the value holds"

@@ -26,7 +26,7 @@ def _content(setting: str) -> str:
     if f"WAYPOST_{setting.upper()}" in os.environ:
         raise SecretFileError(f"{name}: WAYPOST_{setting.upper()} is set too. Remove one of them")
     try:
-        text = Path(os.environ[name]).read_text().rstrip("\r\n")
+        text = Path(os.environ[name]).read_text("utf-8").rstrip("\r\n")
     except OSError as error:
         raise SecretFileError(f"{name}: {os.environ[name]} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -1,6 +1,5 @@
 """The `waypost clicks` commands: export single visits, verify the totals against them."""
 
-import sys
 from dataclasses import asdict
 from datetime import date
 from typing import Annotated
@@ -34,7 +33,7 @@ def export(
         raise typer.BadParameter("must be a day, YYYY-MM-DD", param_hint="--from / --to") from error
     with access.database_and_account(identifier) as (database, account):
         for text in raw_events.export(database, account.id, form=format, first=start, after=after):
-            sys.stdout.write(text)
+            console.write_data(text)
 
 
 @clicks.command("verify")

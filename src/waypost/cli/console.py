@@ -33,8 +33,14 @@ def warn_missing_files(place: str, count: int) -> None:
 
 def as_json(value: object) -> None:
     """Print a value as JSON to standard output."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    write_data(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_data(text: str) -> None:
+    """Write text that programs read to standard output: UTF-8 in every locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def counted(number: int, plural: str) -> str:

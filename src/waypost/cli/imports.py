@@ -152,7 +152,7 @@ def _token(file: Path | None) -> str:
     if file is None and sys.stdin.isatty():
         return getpass.getpass("Token: ").strip()
     try:
-        return (sys.stdin.read() if file in (None, Path("-")) else file.read_text()).strip()
+        return (sys.stdin.read() if file in (None, Path("-")) else file.read_text("utf-8")).strip()
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--token-file") from error
 

@@ -1,5 +1,6 @@
 """The `waypost` command line: the table of all commands."""
 
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -124,6 +125,9 @@ def main() -> None:
 
     Errors of the database too; with --debug, they are printed with their traceback.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a title can have characters that the locale lacks
     os.umask(0o077)  # other users cannot read the files of an installation; child processes inherit it
     service_environment.load(sys.argv[1:])
     try:

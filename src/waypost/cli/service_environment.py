@@ -20,7 +20,7 @@ def load(arguments: list[str]) -> None:
     if any(name.startswith(_PREFIX) for name in os.environ) or any(Path(name).exists() for name in _OWN_SETTINGS):
         return
     try:
-        text = UNIT_FILE.read_text()
+        text = UNIT_FILE.read_text("utf-8")
     except OSError:  # there is no unit
         return
     os.environ.update({f"{_PREFIX}DATA_DIR": UNIT_DATA, **dict(_settings(text))})

@@ -34,7 +34,7 @@ def list_settings(*, json: AsJson = False) -> None:
 
 def _names_in_file() -> set[str]:
     file = config_file()
-    return set(tomllib.loads(file.read_text())) if file.is_file() else set()
+    return set(tomllib.loads(file.read_text("utf-8"))) if file.is_file() else set()
 
 
 def _source(name: str, variables: set[str], in_file: set[str]) -> str:

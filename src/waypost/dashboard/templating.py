@@ -48,7 +48,7 @@ def manifest() -> Mapping[str, Any]:
     path = files("waypost.dashboard").joinpath("static", "manifest.json")
     if not path.is_file():
         raise RuntimeError("The dashboard's front end is not built. Run `make install`.")
-    content: Mapping[str, Any] = json.loads(path.read_text())
+    content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
     return content
 
 

@@ -73,7 +73,7 @@ def _end_with(parent: int) -> None:
         library.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
         library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("1000")
+            Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
     if os.getppid() != parent:
         os._exit(_FAILED)
 
@@ -94,6 +94,6 @@ def _set_limits(memory: int, seconds: int, file_bytes: int) -> None:
 
 def _address_space() -> int:
     try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     except OSError:
         return 1 << 30

@@ -20,7 +20,7 @@ def bind(settings: Settings, database: Database) -> None:
     in_database = database.read(_read) or database.write(lambda tx: _create(tx, in_folder))
     path = settings.data_dir / FILE
     if not in_folder:
-        path.write_text(f"{in_database}\n")
+        path.write_text(f"{in_database}\n", "utf-8")
         inherit_owner(path)
     elif in_folder != in_database:
         text = f"The data folder {settings.data_dir} belongs to another installation than the database."
@@ -30,7 +30,7 @@ def bind(settings: Settings, database: Database) -> None:
 
 def _of_folder(settings: Settings) -> str:
     try:
-        return (settings.data_dir / FILE).read_text().strip()
+        return (settings.data_dir / FILE).read_text("utf-8").strip()
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -12,7 +12,7 @@ def machine_bytes(limit: Path = _CGROUP_LIMIT) -> int:
     """Return the memory of the machine, or the limit of the container if that is lower."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        return min(machine, int(limit.read_text()))
+        return min(machine, int(limit.read_text("ascii")))
     except (OSError, ValueError):  # no limit
         return machine
 

@@ -21,7 +21,7 @@ class TemplateLoader(PackageLoader):
 @cache
 def script(name: str) -> str:
     """Return a script that is no template."""
-    return without_comments(files("waypost.visits").joinpath("templates", name).read_text(), name)
+    return without_comments(files("waypost.visits").joinpath("templates", name).read_text("utf-8"), name)
 
 
 def without_comments(source: str, name: str) -> str:

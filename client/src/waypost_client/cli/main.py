@@ -45,6 +45,7 @@ _NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the 
 
 def main() -> None:
     """Run the command line."""
+    output.escape_unknown_characters()
     app(prog_name="waypost-cli")
 
 

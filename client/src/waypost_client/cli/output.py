@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Generator, Mapping, Sequence
@@ -18,6 +19,13 @@ from waypost_client.local_files import Progress as ReportProgress
 from waypost_client.records import Page, Record
 
 _LEFT_OUT = ("description", "domain", "channel", "alias")  # columns of lists that would not fit; `--json` has them
+
+
+def escape_unknown_characters() -> None:
+    """Print characters that the encoding of the terminal lacks as escape sequences, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def stdout() -> Console:
