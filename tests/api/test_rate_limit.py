@@ -168,8 +168,7 @@ def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pyte
 def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> None:
     ana = _limited(ana, 2)
     ana.get("/account")
-    again = Database(settings.database)
-    with AsgiClient(build(settings, again)) as client:
+    with closing(Database(settings.database)) as again, AsgiClient(build(settings, again)) as client:
         restarted = Person(ana.account, ana.username, ana.key, client, again)
         answers = [restarted.call("GET", "/account") for _ in range(2)]
     assert [response.status_code for response in answers] == [200, 429]

@@ -285,6 +285,35 @@ def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
     assert {path.name for path in folder.iterdir()} - {".venv", _WHEEL} == {"data"}
 
 
+def _other_pythons() -> dict[str, Path]:
+    """Return the supported interpreters of this machine by version, such as "312", without the running one."""
+    pythons = {}
+    for version in _PYTHONS:
+        name = f"python{version[0]}.{version[1:]}"
+        places = [*Path.home().glob(f".pyenv/versions/*/bin/{name}"), *map(Path, filter(None, [shutil.which(name)]))]
+        working = [path for path in places if _run(path, "-c", "import ssl, sqlite3", folder=ROOT).returncode == 0]
+        if working and f"{sys.version_info.major}{sys.version_info.minor}" != version:
+            pythons[version] = working[0]
+    return pythons
+
+
+def test_installed_wheel_serves_with_every_python_of_this_machine(release: Path, tmp_path: Path) -> None:
+    """The tests above use the running Python. CI must have all; elsewhere, those that are missing are left out."""
+    pythons = _other_pythons()
+    for version, python in pythons.items():
+        folder = tmp_path / version / "empty"
+        folder.mkdir(parents=True)
+        waypost = (UV, "tool", "run", "--quiet", "--python", python, "--from", release / _WHEEL, "waypost")
+        _serve_and_visit(waypost, folder, {})
+    assert "LEAVE_OUT_NOTHING" not in os.environ or len(pythons) == len(_PYTHONS) - 1, pythons
+
+
+def test_classifiers_are_the_tested_pythons() -> None:
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [line.rpartition(" ")[2].replace(".", "") for line in classifiers if ":: Python :: 3." in line]
+    assert versions == [*_PYTHONS]
+
+
 def _serve_and_visit(waypost: tuple[str | Path, ...], folder: Path, environment: dict[str, str]) -> None:
     """Start the service and request pages that need the compiled assets and messages."""
     port = free_port()
@@ -298,7 +327,11 @@ def _serve_and_visit(waypost: tuple[str | Path, ...], folder: Path, environment:
         with closing(httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60)) as client:
             _wait_for(client, process, log)
             key = (folder / "data" / "first-sign-in-1.txt").read_text().partition("API key")[2].split()[0]
-            assert client.get("/api/account", headers={"Authorization": f"Bearer {key}"}).json()["error"] == 0
+            authorization = {"Authorization": f"Bearer {key}"}
+            assert client.get("/api/account", headers=authorization).json()["error"] == 0
+            link = {"url": "https://example.com/", "custom": "spring"}
+            assert client.post("/api/url/add", headers=authorization, json=link).json()["error"] == 0
+            assert client.get("/spring").headers["location"] == link["url"]
             login = client.get("/dashboard/login", follow_redirects=True)
             style = login.text.partition('rel="stylesheet" href="')[2].partition('"')[0]
             assert client.get(style).status_code == 200

@@ -245,7 +245,7 @@ def _owners(settings: Settings) -> Iterator[Finding]:
 def _sqlite(settings: Settings) -> Iterator[Finding]:
     if settings.database_url and not settings.database_url.startswith("sqlite"):
         return
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")
         except sqlite3.OperationalError:
