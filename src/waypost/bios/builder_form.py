@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from waypost import clock
-from waypost.bios import design_form, ops, picture_copies, pictures
+from waypost.bios import design_form, ops, picture_copies, picture_names
 from waypost.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.bios.profile_urls import profile_url
 from waypost.bios.schemas import CardBlock
@@ -85,7 +85,7 @@ def copy_pictures(context: PageContext, form: Form) -> None:
     ]
     for values, part, name, place in places:
         value = values.get(part, "")
-        if value and not pictures.is_name(value):
+        if value and not picture_names.is_name(value):
             try:
                 values[part] = picture_copies.copy_of_data(value, place, context.budget)
             except Problem as problem:
@@ -153,7 +153,7 @@ def _add_picture(context: PageContext, form: Form, values: dict[str, Any], sent:
     """Set the value of a picture: a copy of the file that was sent in the field `sent`, or what the form had."""
     part = name.rpartition(".")[2]
     value = str(values.get(part, ""))
-    is_kept = pictures.is_name(value) or pictures.is_copy(value)
+    is_kept = picture_names.is_name(value) or picture_names.is_copy(value)
     values[part] = value if is_kept and f"{sent}.remove" not in context.fields else ""
     file = context.files.get(f"{sent}.file", b"")
     if file == b"":

@@ -8,7 +8,7 @@ from typing import Any
 
 from waypost.api.context import RequestContext
 from waypost.api.request_budget import RequestBudget
-from waypost.bios import pictures
+from waypost.bios import picture_names
 from waypost.errors import in_entry, invalid
 from waypost.pictures import sources
 from waypost.pictures.decoding import Rules, decode
@@ -30,7 +30,7 @@ AVATAR = Place(Rules("avatar", 1600, MAX_BYTES, _FORMATS), 400)
 THUMBNAIL = Place(Rules("blocks", 1280, MAX_BYTES, _FORMATS), 160)
 IMAGE = Place(Rules("blocks", 1600, MAX_BYTES, _FORMATS))
 BACKGROUND = Place(Rules("design", 1600, MAX_BYTES, _FORMATS))
-BLOCK_PLACES = dict(zip(pictures.BLOCK_PARTS, (THUMBNAIL, IMAGE), strict=True))
+BLOCK_PLACES = dict(zip(picture_names.BLOCK_PARTS, (THUMBNAIL, IMAGE), strict=True))
 """The places of pictures in blocks, by the part of the block."""
 
 
@@ -40,7 +40,7 @@ def own_copy(data: bytes, place: Place, budget: RequestBudget) -> str:
     Its bytes count for the request, because a copy can be a hundred times as large as the picture.
     """
     copy = decode(data, place.rules, "web", square=place.side)
-    url = pictures.DATA_PREFIX + base64.b64encode(copy).decode()
+    url = picture_names.DATA_PREFIX + base64.b64encode(copy).decode()
     budget.keep_copy(place.rules.field, len(url))
     return url
 
@@ -89,7 +89,7 @@ def fields_of(context: RequestContext, sent: Mapping[str, Any]) -> dict[str, Any
 def _copy(context: RequestContext, source: str, place: Place) -> str:
     """Return the copy of a picture; the name of one that the page has, whose URL clients send back."""
     name = source.strip().removeprefix(f"{context.settings.base}/").rpartition("/")[2]
-    if pictures.is_name(name):
+    if picture_names.is_name(name):
         return name
     field = place.rules.field
     if sources.is_data(source):

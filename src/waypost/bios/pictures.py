@@ -1,34 +1,18 @@
 """The pictures of a bio page: our own copies, which are deleted when nothing on the page shows them any more."""
 
 import base64
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
 
 from waypost.bios.blocks import Block
+from waypost.bios.picture_names import BLOCK_PARTS, DATA_PREFIX, NAME, is_copy, is_name
 from waypost.db.schema import bio_pictures
 from waypost.errors import in_entry, invalid
 from waypost.visits.picture_sizes import HEADER_BYTES, Size, read_sizes, size_of
 
-DATA_PREFIX = "data:image/webp;base64,"
-"""The beginning of a new picture: a `data:` URL with our own copy (waypost.bios.picture_copies)."""
-_DATA = re.compile(re.escape(DATA_PREFIX) + r"[A-Za-z0-9+/]+=*\Z")
-_NAME = re.compile(r"picture-([0-9]{1,15})\Z")
 _c = bio_pictures.c
-BLOCK_PARTS = ("thumbnail", "picture")
-"""The parts of blocks that are pictures: of a link, and of an image."""
-
-
-def is_name(value: object) -> bool:
-    """Return whether the value is the name of a stored picture, such as `picture-12`."""
-    return isinstance(value, str) and _NAME.match(value) is not None
-
-
-def is_copy(value: str) -> bool:
-    """Return whether the value has the form of a new picture. The bytes can still be those of anything."""
-    return _DATA.match(value) is not None
 
 
 def names_of(avatar: str, design: Mapping[str, Any] | None, blocks: Iterable[Block]) -> set[str]:
@@ -97,7 +81,7 @@ def _size_of_copy(url: str) -> Size | None:
 
 
 def _named(account: int, name: str) -> Sequence[ColumnElement[bool]]:
-    match = _NAME.match(name)
+    match = NAME.match(name)
     return (_c.id == int(match[1]), _c.account == account) if match else (false(),)
 
 

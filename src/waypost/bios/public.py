@@ -9,7 +9,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
-from waypost.bios import blocks, design, embeds, form_blocks, pictures, policy, public_images, themes, view
+from waypost.bios import (
+    blocks,
+    design,
+    embeds,
+    form_blocks,
+    picture_names,
+    pictures,
+    policy,
+    public_images,
+    themes,
+    view,
+)
 from waypost.bios.form_blocks import PageForm
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
@@ -67,7 +78,7 @@ async def visit_block(request: Request, services: Services) -> Response:
     bio, segment = await services.visits.resolve(visit.host, visit.alias), request.path_params["block"]
     if not isinstance(bio, BioView):
         return services.pages.refuse(request, "missing")
-    if pictures.is_name(segment):
+    if picture_names.is_name(segment):
         return await public_images.picture(request, services, bio, segment)
     if segment == public_images.CARD:
         return await public_images.card(request, services, bio)

@@ -15,7 +15,7 @@ from waypost.db.schema import accounts, aliases, domains
 from waypost.errors import Kind, Problem, invalid, taken
 from waypost.settings import Settings
 from waypost.uris import ascii_host
-from waypost.urls import alias_case, blocklist, validation
+from waypost.urls import alias_case, blocklist, redirect_loops, validation
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
 _URLS = ("redirectroot", "redirect404")
@@ -182,6 +182,6 @@ def _require_name(before: Brand, fields: Fields) -> None:
 
 
 def _refuse_redirect_loop(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
-    validation.refuse_own(tx, url, field=field, settings=settings)
+    redirect_loops.refuse_own(tx, url, field=field, settings=settings)
     if validation.host_of(url) == host:
         raise invalid(field, f"{field} must not lead to the domain itself: that would create a redirect loop.")

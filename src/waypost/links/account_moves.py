@@ -32,7 +32,7 @@ from waypost.db.schema import (
 from waypost.errors import Kind, Problem
 from waypost.links import creation, ops
 from waypost.settings import Settings
-from waypost.urls import alias_namespace, hostnames, validation
+from waypost.urls import alias_namespace, hostnames, redirect_loops
 
 _AT_ONCE = 500
 _c = links.c
@@ -148,7 +148,7 @@ def _refusal(tx: Connection, request: MoveRequest, row: Any, settings: Settings)
         host = hostnames.resolve_domain(tx, request.target, str(request.domain), settings=settings)
         alias = alias_namespace.canonical(tx, host, row.alias)
         alias_namespace.require_free(tx, request.target, host=host, alias=alias)
-        validation.refuse_own(tx, row.url, field="domain", settings=settings)
+        redirect_loops.refuse_own(tx, row.url, field="domain", settings=settings)
     except Problem as problem:
         return problem.message
     return ""

@@ -30,7 +30,7 @@ from waypost.errors import not_found
 from waypost.links import dead_links
 from waypost.links.columns import Fields, Status, search_text, to_columns
 from waypost.settings import Settings
-from waypost.urls import alias_namespace, alias_rules, hostnames, validation
+from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     change_log.record(tx, host, alias)
     if host != before.host and "url" not in fields:
         # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
-        validation.refuse_own(tx, before.url, field="domain", settings=settings)
+        redirect_loops.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns, "host": host, "alias": alias}
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
     edits.record(tx, account, "link", link)

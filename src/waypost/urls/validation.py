@@ -4,9 +4,6 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from sqlalchemy import Connection, bindparam, select
-
-from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
 from waypost.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
 from waypost.urls.typed_urls import complete_url
@@ -21,7 +18,6 @@ _TWO_SCHEMES = re.compile(r"https?://https?(:/|//)", re.IGNORECASE)
 _LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
 _NO_ADDRESS = re.compile(r"[^ ]+ must begin with http://, https://.*, such as https://example\.com/\.\Z")
 _WEB_PORTS = {"http": 80, "https": 443}
-_IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
 
 
 def web_url(value: str, *, field: str) -> str:
@@ -65,13 +61,6 @@ def refuse_long(url: str, *, field: str) -> None:
             f" it has {length}."
         )
         raise invalid(field, message)
-
-
-def refuse_own(tx: Connection, url: str, *, field: str, settings: "Settings") -> None:
-    """Raise INVALID on `field` if `url` is on the service itself or a branded domain, which could loop."""
-    host = foreign_host(url, field=field, settings=settings)
-    if host and tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
-        raise loop(field)
 
 
 def is_no_address(message: str) -> bool:

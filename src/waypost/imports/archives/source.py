@@ -8,7 +8,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypedDict
 
-from waypost.bios import pictures
+from waypost.bios import picture_names
 from waypost.errors import Problem
 from waypost.http import file_names
 from waypost.imports.archives.reader import ArchiveReader
@@ -96,7 +96,7 @@ class ArchiveSource:
         ids = (Fields(block).number("id") for block in blocks)
         record.fields["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in blocks]
         design = record.fields.get("design")
-        of_blocks = ((block, part) for block in record.fields["blocks"] for part in pictures.BLOCK_PARTS)
+        of_blocks = ((block, part) for block in record.fields["blocks"] for part in picture_names.BLOCK_PARTS)
         places = [(record.fields, "avatar"), *of_blocks]
         left = _MAX_PICTURES
         for place, name in [*places, *([(design, "picture")] if isinstance(design, dict) else [])]:
@@ -107,11 +107,11 @@ class ArchiveSource:
     def _add_picture(self, record: Record, place: dict[str, Any], name: str, picture: object, left: int) -> int:
         """Add a picture that has at most `left` bytes; return its size."""
         entry = f"bio/{picture}.webp"
-        content = self.reader.content(entry, min(_MAX_LOGO, left)) if pictures.is_name(picture) else None
+        content = self.reader.content(entry, min(_MAX_LOGO, left)) if picture_names.is_name(picture) else None
         if content is not None:
-            place[name] = pictures.DATA_PREFIX + base64.b64encode(content).decode()
+            place[name] = picture_names.DATA_PREFIX + base64.b64encode(content).decode()
             return len(content)
-        if pictures.is_name(picture) and self.reader.has(entry):
+        if picture_names.is_name(picture) and self.reader.has(entry):
             record.losses.append(f"its {name} is left out: the pictures of a page can have {_MAX_PICTURES >> 20} MiB")
         else:
             record.losses.append(f"its {name} is not in the archive")

@@ -1,0 +1,16 @@
+"""Refusal of URLs that could cause a redirect loop. The child of imports validates URLs without the database."""
+
+from sqlalchemy import Connection, bindparam, select
+
+from waypost.db.schema import domains
+from waypost.settings import Settings
+from waypost.urls import validation
+
+_IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
+
+
+def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
+    """Raise INVALID on `field` if `url` is on the service itself or a branded domain, which could loop."""
+    host = validation.foreign_host(url, field=field, settings=settings)
+    if host and tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
+        raise validation.loop(field)
