@@ -47,7 +47,8 @@ def _options(row: Row) -> dict[str, Any]:
 
 
 def _rows(ana: Person) -> dict[str, int]:
-    """Return the number of rows of every table that a second execution could change."""
+    """Return the number of rows of every table that a second execution could change, after an import has ended."""
+    ana.client.join_background()
     ignored = {"api_keys", "idempotency_keys"}
     tables = [table for name, table in schema.metadata.tables.items() if name not in ignored]
     return ana.database.read(
@@ -76,7 +77,8 @@ def test_repeated_request_gets_first_response_and_changes_nothing(method: str, a
         assert (second.status_code, second.content) == (first.status_code, first.content), row
         assert second.headers["content-type"] == "application/json"
         if row.name not in _UNSTORED:
-            assert (_rows(ana), second.headers.get("Idempotency-Replayed")) == (before, "true"), row
+            assert {name: n for name, n in _rows(ana).items() if n != before[name]} == {}, row
+            assert second.headers.get("Idempotency-Replayed") == "true", row
 
 
 @pytest.mark.parametrize("operation", sorted(_IMPORTS))
