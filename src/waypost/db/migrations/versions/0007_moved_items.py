@@ -1,12 +1,12 @@
 """Add the table of items that were moved to another account.
 
-Revision: 0008
+Revision: 0007
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
+revision = "0007"
 down_revision = "0006"
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
