@@ -36,8 +36,12 @@ class AsgiClient(TestClient):
 
     def __exit__(self, *error: object) -> None:
         """Wait for imports and exports, so that they do not run in the next test, and stop the service."""
-        join(*(thread for thread in threading.enumerate() if thread.name in _BACKGROUND))
+        self.join_background()
         super().__exit__(*error)
+
+    def join_background(self) -> None:
+        """Wait for imports and exports."""
+        join(*(thread for thread in threading.enumerate() if thread.name in _BACKGROUND))
 
     def another(self, *, raises: bool = True) -> "AsgiClient":
         """Return a client of the same service without the cookies of this one."""
