@@ -37,6 +37,6 @@ def export_links(context: PageContext, service: str) -> Response:
         raise not_found("export")
     context.wait_for_ingest()
     lines = link_csv.lines(context.database, context.settings, context.account, columns_of)
-    name = f"{gettext('Links')}, {columns_of.capitalize()}"
+    name = gettext("Links, %(service)s", service=columns_of.capitalize())
     headers = {"Content-Disposition": file_names.attachment(name, "csv")}
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
