@@ -298,14 +298,12 @@ def _other_pythons() -> dict[str, Path]:
 
 
 def test_installed_wheel_serves_with_every_python_of_this_machine(release: Path, tmp_path: Path) -> None:
-    """The tests above use the running Python. CI must have all; elsewhere, those that are missing are left out."""
-    pythons = _other_pythons()
-    for version, python in pythons.items():
+    """The tests above use the running Python. Others are tested where they are installed, and not required."""
+    for version, python in _other_pythons().items():
         folder = tmp_path / version / "empty"
         folder.mkdir(parents=True)
         waypost = (UV, "tool", "run", "--quiet", "--python", python, "--from", release / _WHEEL, "waypost")
         _serve_and_visit(waypost, folder, {})
-    assert "LEAVE_OUT_NOTHING" not in os.environ or len(pythons) == len(_PYTHONS) - 1, pythons
 
 
 def test_classifiers_are_the_tested_pythons() -> None:
