@@ -128,6 +128,17 @@ def test_every_kind_of_address_is_forgiving(ana: Person, service: AsgiClient) ->
 
 
 @ON_SQLITE
+def test_share_link_of_version_1_can_end_with_punctuation(ana: Person, service: AsgiClient) -> None:
+    token = shared_statistics(ana)[0].removeprefix("stats/")
+    ended = f"{token[:-1]}_"
+    change = text("UPDATE shares SET token = :ended WHERE token = :token")
+    ana.write(lambda tx: tx.execute(change, {"ended": ended, "token": token}))
+    for appended in ("", "/", ").", "%E2%80%8B"):
+        page = service.get(f"/stats/{ended}{appended}", follow_redirects=True).text
+        assert "Statistics of" in page, appended
+
+
+@ON_SQLITE
 def test_misses_are_cached(ana: Person, service: AsgiClient) -> None:
     for path in ("nothing_.", "nothing_-/", "other"):
         assert visit(service, path).status_code == 404

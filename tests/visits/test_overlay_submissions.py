@@ -216,7 +216,7 @@ def test_csv_export_is_safe_against_formula_injection(ana: Person) -> None:
     for text in formulas:
         send_answers(ana, page, **{**MESSAGE, "message": text})
     response = ana.call("GET", f"/overlay/{item}/submissions/export")
-    assert response.headers["content-disposition"] == f'attachment; filename="overlay-{item}.csv"'
+    assert response.headers["content-disposition"] == 'attachment; filename="An overlay.csv"'
     assert response.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert [row["message"] for row in rows] == [f"'{text}" for text in formulas[:4]] + formulas[4:]

@@ -14,6 +14,7 @@ from waypost.db import crud
 from waypost.db.schema import accounts, bios, campaigns, click_times, domains, links, qrs, shares
 from waypost.shares.ops import TABLES, Share
 from waypost.urls import alias_rules
+from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import rotator_url, short_url
 
 _PUBLIC = re.compile(r"(.+)-([1-9][0-9]{0,14})\Z")
@@ -33,10 +34,11 @@ class SharedItem:
 def find(tx: Connection, name: str, base: str) -> SharedItem | None:
     """Return the shared item of an address; None if there is none, it has expired, or its account is suspended.
 
-    An address that is not found is looked up once more without what chats append to it.
+    An address that is not found is looked up again without what chats append to it. Tokens of version 1.0 can end with
+    "-" or "_".
     """
-    trimmed = alias_rules.without_appended(name)
-    return _find(tx, name, base) or (None if trimmed == name else _find(tx, trimmed, base))
+    meant = dict.fromkeys((name, alias_rules.without_appended(name, host=OWN), alias_rules.without_appended(name)))
+    return next(filter(None, (_find(tx, candidate, base) for candidate in meant)), None)
 
 
 def _find(tx: Connection, name: str, base: str) -> SharedItem | None:

@@ -1,5 +1,6 @@
 """Share links: pages with the statistics of one item, which need no account."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -7,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import Connection, Table, delete, func, insert, select
 
-from waypost import clock, credentials
+from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bios, campaigns, links, qrs, shares
@@ -105,7 +106,7 @@ def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpac
         raise invalid("itemid", f"This item has {MAX_SHARES} share links already. Revoke one first.")
     values = _values(fields)
     _check_span(values)
-    row = {"account": account, kind: item, "token": credentials.new_token(), "created": clock.now(), **values}
+    row = {"account": account, kind: item, "token": secrets.token_hex(16), "created": clock.now(), **values}
     return get_owned(tx, account, tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one())
 
 
