@@ -32,6 +32,7 @@ _SPECIAL = {
     "account add": ANA[2:],
     "brand set": ("--name", "Ana"),
     "account session end": ("ana", "--all"),
+    "account move-links": ("ana", "bob", "--all"),
 }
 
 
