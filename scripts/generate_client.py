@@ -19,7 +19,7 @@ _LEFT_OUT = ("example", "examples", "headers", "x-codeSamples")
 
 def main() -> None:
     """Write the document and the generated files."""
-    DOCUMENT.write_text(client_document())
+    DOCUMENT.write_text(client_document(), "utf-8")
     write_files()
 
 

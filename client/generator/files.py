@@ -79,19 +79,19 @@ def write_files() -> None:
     for path in generated_paths() - files.keys():
         path.unlink()
     for path, text in files.items():
-        if not path.exists() or path.read_text() != text:
+        if not path.exists() or path.read_text("utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text, "utf-8")
 
 
 def generated_paths() -> set[Path]:
     """Return the generated files that exist."""
-    return {path for path in PACKAGE.rglob("*.py") if path.read_text().startswith(_GENERATED)}
+    return {path for path in PACKAGE.rglob("*.py") if path.read_text("utf-8").startswith(_GENERATED)}
 
 
 def generated_files() -> dict[Path, str]:
     """Return the content of each generated file."""
-    document = json.loads(DOCUMENT.read_text())
+    document = json.loads(DOCUMENT.read_text("utf-8"))
     schemas = Schemas(document["components"]["schemas"])
     by_module = _operations(schemas, document["paths"])
     files = _types(schemas, by_module)
@@ -100,7 +100,7 @@ def generated_files() -> dict[Path, str]:
         files[f"aio/operations/{module}.py"] = _operation_module(module, operations, names)
     files["aio/operations/__init__.py"] = _all_operations(list(by_module))
     files = _tidy(files)
-    written = {f"aio/{path.name}": path.read_text() for path in (PACKAGE / "aio").glob("*.py")}
+    written = {f"aio/{path.name}": path.read_text("utf-8") for path in (PACKAGE / "aio").glob("*.py")}
     generated = {name: text.removeprefix(_GENERATED) for name, text in files.items() if name.startswith("aio/")}
     derived = {
         name.replace("aio/", "sync/", 1): _GENERATED + _synchronous(text)
@@ -198,10 +198,10 @@ def _tidy(files: Mapping[str, str]) -> dict[str, str]:
         package = Path(name) / PACKAGE.name
         for path, text in files.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)
-            (package / path).write_text(text)
+            (package / path).write_text(text, "utf-8")
         rules = Path(name) / "ruff.toml"
-        rules.write_text(_RULES)
+        rules.write_text(_RULES, "utf-8")
         for command in (("check", "--fix-only", "--select", "F401,I"), ("format",)):
             arguments = (*command, "--quiet", "--config", str(rules), name)
             subprocess.run([sys.executable, "-m", "ruff", *arguments], check=True)  # noqa: S603  # our own arguments
-        return {path: (package / path).read_text() for path in files}
+        return {path: (package / path).read_text("utf-8") for path in files}

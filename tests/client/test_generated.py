@@ -1,6 +1,8 @@
 """The generated parts of the client are current and complete."""
 
 import inspect
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -31,6 +33,12 @@ def test_generated_files_are_current() -> None:
     files = generated_files()
     assert generated_paths() == files.keys()
     assert [path for path in files if path.read_text() != files[path]] == []
+
+
+def test_files_are_generated_alike_in_every_locale() -> None:
+    code = "from client.generator.files import generated_files; generated_files()"
+    options = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
+    subprocess.run([sys.executable, *options, "-c", code], cwd=DOCUMENT.parents[1], check=True)
 
 
 @pytest.mark.parametrize(("kind", "base"), [(Operations, Requests), (AsyncOperations, AsyncRequests)])
