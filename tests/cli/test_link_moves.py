@@ -103,7 +103,7 @@ def test_links_are_selected_by_name_campaign_or_all(run_migrated: RunCommand, an
     assert "ana has no link missing." in run_migrated(*_MOVE, "sale", "missing", "--yes").err
     assert "no campaign Autumn" in run_migrated(*_MOVE, "--campaign", "Autumn", "--yes").err
     assert run_migrated("account", "move-links", "ana", "ana", "--all", "--yes").code == 1
-    assert "There is no account" in run_migrated("account", "move-links", "ana", "nobody", "--all", "--yes").err
+    assert "There is no account" in run_migrated("account", "move-links", "ana", "unknown", "--all", "--yes").err
     assert set(_links(ben)) == set()
     assert run_migrated(*_MOVE, "--campaign", "spring", "--yes").code == 0
     assert set(_links(ben)) == {"go.localhost:8000/spring"}

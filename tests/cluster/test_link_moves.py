@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from tests.support.load import ALIASES, LIMIT, Load, check, until
-from tests.support.nodes import Nodes, two_nodes
+from tests.support.nodes import Nodes, two_nodes_for_load
 from tests.support.server import processes
 from waypost.accounts import ops
 from waypost.auth import api_keys
@@ -34,13 +34,8 @@ main()
 
 @pytest.fixture
 def nodes(postgres: str, tmp_path: Path) -> Iterator[Nodes]:
-    """Two nodes with the links that the load requests."""
-    with two_nodes(tmp_path, postgres) as pair:
-        for alias in ALIASES:
-            pair.add(alias)
-        pair.add("limited", clicklimit=LIMIT)
+    with two_nodes_for_load(tmp_path, postgres) as pair:
         yield pair
-        assert "Traceback" not in pair.first.output() + pair.second.output()
 
 
 def _add_ben(tx: Connection) -> str:

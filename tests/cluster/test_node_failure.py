@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.load import ALIASES, LIMIT, Load, check, until
-from tests.support.nodes import Nodes, two_nodes
+from tests.support.load import LIMIT, Load, check, until
+from tests.support.nodes import Nodes, two_nodes_for_load
 from tests.support.server import Server
 from tests.support.threads import join
 from waypost.db.database import Database
@@ -24,13 +24,8 @@ from waypost.db.schema import installation
 
 @pytest.fixture
 def nodes(postgres: str, tmp_path: Path) -> Iterator[Nodes]:
-    """Two nodes with the links that the load requests."""
-    with two_nodes(tmp_path, postgres) as pair:
-        for alias in ALIASES:
-            pair.add(alias)
-        pair.add("limited", clicklimit=LIMIT)
+    with two_nodes_for_load(tmp_path, postgres) as pair:
         yield pair
-        assert "Traceback" not in pair.first.output() + pair.second.output()
 
 
 @contextmanager

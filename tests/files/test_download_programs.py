@@ -2,17 +2,13 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.support.file_server import FileServer
-from tests.support.load import add_ana
+from tests.support.file_server import FileServer, new_file_server
 from tests.support.system_packages import program
 from tests.support.tcp_proxy import running_proxy
-from waypost.db.database import Database
-from waypost.db.upgrade import upgrade
 
 _SIZE = 300_000
 _BROKEN_SIZE = 8_000_000
@@ -21,11 +17,7 @@ _RESUME = Path(__file__).parents[1] / "support" / "java" / "Resume.java"
 
 @pytest.fixture(scope="module")
 def disk_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileServer]:
-    folder = tmp_path_factory.mktemp("disk")
-    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-    server = FileServer(folder, key, None)
+    server = new_file_server(tmp_path_factory.mktemp("disk"))
     with server.running():
         yield server
 

@@ -3,18 +3,13 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
-from tests.support.file_server import FileServer
-from tests.support.load import add_ana, until
+from tests.support.file_server import FileServer, new_file_server
+from tests.support.load import until
 from tests.support.system_packages import program
-from waypost.db.database import Database
-from waypost.db.schema import plans
-from waypost.db.upgrade import upgrade
 
 _UPLOAD = Path(__file__).parents[1] / "support" / "java" / "Upload.java"
 _LIMIT = 1_000_000
@@ -27,12 +22,7 @@ _WAYS = [
 @pytest.fixture(scope="module")
 def small_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileServer]:
     """A server whose accounts may upload files of a megabyte."""
-    folder = tmp_path_factory.mktemp("disk")
-    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-        database.write(lambda tx: tx.execute(update(plans).values(upload_limit=_LIMIT)))
-    server = FileServer(folder, key, None)
+    server = new_file_server(tmp_path_factory.mktemp("disk"), upload_limit=_LIMIT)
     with server.running():
         yield server
 

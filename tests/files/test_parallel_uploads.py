@@ -2,19 +2,14 @@
 
 import asyncio
 import socket
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
 from tests.support.databases import ON_BOTH_DATABASES
-from tests.support.file_server import FileServer
-from tests.support.load import add_ana, until
+from tests.support.file_server import new_file_server
+from tests.support.load import until
 from tests.support.server import serving
-from waypost.db import schema
-from waypost.db.database import Database
-from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
 from waypost.files import upload_pace
 from waypost.files.upload_pace import UploadPace
@@ -24,11 +19,7 @@ _LIMIT = 1_000_000
 
 
 def test_simultaneous_uploads_count_together_against_the_storage(tmp_path: Path) -> None:
-    with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-        database.write(lambda tx: tx.execute(update(schema.plans).values(storage_limit=_LIMIT)))
-    files = FileServer(tmp_path, key, None)
+    files = new_file_server(tmp_path, storage_limit=_LIMIT)
     with serving(tmp_path, workers=1) as files._server:
         head = files.request_head(f"Content-Length: {_LIMIT}")
         with socket.create_connection(files.address) as first:

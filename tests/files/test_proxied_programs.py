@@ -2,18 +2,14 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.support.file_server import FileServer
-from tests.support.load import add_ana
+from tests.support.file_server import FileServer, new_file_server
 from tests.support.load_balancers import BALANCERS, HOST
 from tests.support.system_packages import program
 from tests.support.tcp_proxy import running_proxy
-from waypost.db.database import Database
-from waypost.db.upgrade import upgrade
 
 _SIZE = 3_000_000
 _BUFFER = 65_536  # so that bytes that no program reads are few, as on a slow network
@@ -31,11 +27,7 @@ _RETRIES_ITSELF = {"wget", "aria2"}
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileServer]:
     """A server behind proxies."""
-    folder = tmp_path_factory.mktemp("disk")
-    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-    server = FileServer(folder, key, None)
+    server = new_file_server(tmp_path_factory.mktemp("disk"))
     with server.running(base_url=f"http://{HOST}", trusted_proxies="127.0.0.1"):
         yield server
 

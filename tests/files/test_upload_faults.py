@@ -16,12 +16,10 @@ from typing import Any
 from sqlalchemy import update
 
 from tests.support.databases import ON_BOTH_DATABASES
-from tests.support.file_server import CONTENT, LIMIT, FileServer
-from tests.support.load import add_ana, until
+from tests.support.file_server import CONTENT, LIMIT, FileServer, new_file_server
+from tests.support.load import until
 from tests.support.threads import join
-from waypost.db.database import Database
 from waypost.db.schema import plans
-from waypost.db.upgrade import upgrade
 
 pytestmark = ON_BOTH_DATABASES  # uploads of killed workers
 
@@ -212,10 +210,7 @@ def test_upload_to_paused_worker_keeps_its_bytes(file_server: FileServer) -> Non
 
 
 def test_upload_to_killed_service_is_removed_by_next_start(tmp_path: Path) -> None:
-    with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-    server = FileServer(tmp_path, key, None)
+    server = new_file_server(tmp_path)
     with server.running(), socket.create_connection(server.address) as connection:
         connection.sendall(server.request_head("Content-Length: 200000") + CONTENT)
         until(lambda: server.object_count() == 1)

@@ -120,14 +120,21 @@ def bucket() -> Iterator[Bucket]:
         yield s3_bucket
 
 
+def new_file_server(folder: Path, bucket: Bucket | None = None, **limits: int) -> FileServer:
+    """Return a server with a new database, that does not run yet. `limits` are those of its plan."""
+    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
+        upgrade(database)
+        key = database.write(add_ana)
+        if limits:
+            database.write(lambda tx: tx.execute(update(schema.plans).values(**limits)))
+    return FileServer(folder, key, bucket)
+
+
 @pytest.fixture(scope="module", params=["disk", "s3"])
 def file_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileServer]:
     """A server for each kind of storage, shared by the tests of a module."""
     folder = tmp_path_factory.mktemp(request.param)
-    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        upgrade(database)
-        key = database.write(add_ana)
-        database.write(lambda tx: tx.execute(update(schema.plans).values(upload_limit=LIMIT)))
-    file_server = FileServer(folder, key, request.getfixturevalue("bucket") if request.param == "s3" else None)
+    bucket = request.getfixturevalue("bucket") if request.param == "s3" else None
+    file_server = new_file_server(folder, bucket, upload_limit=LIMIT)
     with file_server.running():
         yield file_server

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tests.support.load import add_ana
+from tests.support.load import ALIASES, LIMIT, add_ana
 from tests.support.server import Server, serving
 from waypost.db.database import Database
 
@@ -73,3 +73,14 @@ def two_nodes(folder: Path, server: str, **settings: Any) -> Iterator[Nodes]:
             serving(folder / "second", database_url=url, **common) as second,
         ):
             yield Nodes(first, second, url, key, common)
+
+
+@contextmanager
+def two_nodes_for_load(folder: Path, server: str) -> Iterator[Nodes]:
+    """Run two nodes with the links that `Load` requests. Fails if one of them logs a traceback."""
+    with two_nodes(folder, server) as pair:
+        for alias in ALIASES:
+            pair.add(alias)
+        pair.add("limited", clicklimit=LIMIT)
+        yield pair
+        assert "Traceback" not in pair.first.output() + pair.second.output()
