@@ -127,6 +127,10 @@ def test_link_on_domain_of_old_account_stays_or_changes_domain(run_migrated: Run
     assert f"https://{_HOST}/taken stays: That alias is taken." in changed.err
     assert "go.localhost:8000/offer" in _links(ben)
     assert set(_links(ana)) == {f"{_HOST}/taken"}
+    names = [f"https://{_HOST}/{alias}" for alias in ("offer", "taken")]
+    again = run_migrated(*_MOVE, *names, "--domain", "go.localhost", "--yes")  # the first has moved already
+    assert "has no link" not in again.err
+    assert f"{names[1]} stays" in again.err
 
 
 def test_domain_moves_with_its_links_unless_it_has_other_items(run_migrated: RunCommand, ana: str, ben: str) -> None:
@@ -148,6 +152,12 @@ def test_plan_of_new_account_limits_the_move(run_migrated: RunCommand, ana: str,
     assert run_migrated("plan", "add", "small", "--item-limit", "2").code == 0
     assert run_migrated("account", "plan", "ben", "small").code == 0
     _add(ben, "own")
+    for host in ("a.example", "b.example"):
+        assert call(ben, "POST", "/api/domain/add", json={"domain": f"https://{host}"})["error"] == 0
+    _add(ana, "offer", domain=f"https://{_HOST}")
+    refused = run_migrated(*_MOVE, f"https://{_HOST}/offer", "--with-domains", "--dry-run")
+    assert (refused.code, "allows 2 domains: it has 2 and would get 1 more." in refused.err) == (1, True)
+    assert call(ana, "DELETE", f"/api/url/{_links(ana)[f'{_HOST}/offer']['id']}/delete")["error"] == 0
     refused = run_migrated(*_MOVE, "--all", "--yes")
     assert (refused.code, "The plan of ben allows 2 links: it has 1 and would get 2 more." in refused.err) == (1, True)
     assert len(_links(ana)) == 2

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, insert, literal, select, text
 
 from tests.support.clicks import NOW_MS, click, run_out
 from tests.support.load import until
@@ -21,7 +21,7 @@ from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
 from waypost.clicks.stats import verify
 from waypost.db.database import Database
-from waypost.db.schema import click_labels, click_times, events, visit_blocks, visitors
+from waypost.db.schema import click_labels, click_times, edits, events, visit_blocks, visitors
 from waypost.db.schema import links as links_table
 from waypost.links import account_moves, ops
 from waypost.links.account_moves import MoveRequest
@@ -60,6 +60,35 @@ def _times(database: Database, kind: str, item: int) -> tuple[int, ...]:
     c = click_times.c
     sums = select(*(func.coalesce(func.sum(c[name]), 0) for name in ("clicks", "uniques", "bots")))
     return tuple(map(int, database.read(lambda tx: tx.execute(sums.where(c.kind == kind, c.item == item)).one())))
+
+
+def test_counts_and_edits_of_an_earlier_move_are_joined(
+    database: Database, settings: Settings, links: list[int]
+) -> None:
+    """Lines that are counted again after a restore to a moment before a move name the new account."""
+    _count(settings, database, click(links[0]))
+    database.write(_add_strays)
+    at = {"kind": "link", "item": links[0], "at": 900_000}
+    database.write(lambda tx: tx.execute(insert(edits).values(account=1, **at)))
+    _move(database, settings, links[0])
+    assert _times(database, "link", links[0])[0] == 2
+    assert _labels(database, "link", links[0], "browser", days=False).total() == 2
+    assert (_times(database, "account", 1)[0], _times(database, "account", 2)[0]) == (0, 1)
+    of_link = select(edits.c.account, edits.c.at).where(edits.c.item == links[0])
+    assert (2, 900_000) in [tuple(row) for row in database.read(lambda tx: tx.execute(of_link).all())]
+    assert database.read(_owners) == {2}
+
+
+def _add_strays(tx: Connection) -> None:
+    for table in (click_times, click_labels):
+        columns = [literal(2) if column.name == "account" else column for column in table.c]
+        names = [column.name for column in table.c]
+        tx.execute(insert(table).from_select(names, select(*columns).where(table.c.kind == "link")))
+
+
+def _owners(tx: Connection) -> set[int]:
+    tables = (click_times, click_labels)
+    return {owner for c in tables for owner in tx.execute(select(c.c.account).where(c.c.kind == "link")).scalars()}
 
 
 def _labels(database: Database, kind: str, item: int, dimension: str, *, days: bool) -> Counter[str]:

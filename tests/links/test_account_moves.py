@@ -1,15 +1,19 @@
 """Links that move to another account: what belongs to them moves along, and nothing of the old account does."""
 
+import threading
 from contextlib import closing
 from typing import Any
 
-from sqlalchemy import insert, select
+import pytest
+from sqlalchemy import Connection, insert, select, text
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.html import Page
+from tests.support.load import until
 from tests.support.overlays import open_overlay, send_answers
+from tests.support.threads import join
 from tests.support.trash import move as move_to_trash
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, clicks, new_link, visit
 from waypost.accounts import ops as accounts
@@ -22,10 +26,12 @@ from waypost.links.account_moves import MoveRequest
 from waypost.links.bulk_undo import Replaced
 from waypost.server import account_deletion
 from waypost.settings import Settings
+from waypost.shares import ops as shared
 from waypost.trash import ops as trash
 from waypost.visits.click_limits import has_clicks_left, take_click
 
 pytestmark = ON_BOTH_DATABASES  # keys with the account
+_WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 
 
 def _move(ana: Person, ben: Person, settings: Settings, *ids: int) -> None:
@@ -87,6 +93,61 @@ def test_moved_link_outlives_old_account_with_its_statistics(
     assert clicks(ben, link) == (2, 1)  # the visitor is known until the end of the day
     assert ben.get(f"/url/{link}/stats")["data"]["total"]["clicks"] == 2
     assert database.read(lambda tx: set(tx.execute(select(visitors.c.account)).scalars())) == {ana.account}
+
+
+def test_alias_that_ends_on_a_domain_stays_with_its_owner(
+    ana: Person, ben: Person, settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account_moves, "_AT_ONCE", 2)
+    ana.add("domain", domain="https://ana.example")
+    for alias in ("solo", "menu", "api", "a/b"):
+        new_link(ana, alias, domain="https://ana.example")
+    new_link(ana, "Menu", domain="https://ana.example")
+    request = MoveRequest(ana.account, ben.account, domain=settings.base)
+    ids = _items(ana)
+    planned = database.read(lambda tx: account_moves.fates(tx, request, ids, settings=settings))
+    moved = ana.write(lambda tx: account_moves.move(tx, request, ids, settings=settings))
+    assert planned == moved
+    assert {fate.alias: fate.refusal for fate in moved} == {
+        "solo": "",
+        "menu": "",
+        "Menu": "",
+        "api": "alias is reserved by this service. Choose another one.",
+        "a/b": "alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -.",
+    }
+    assert len(_items(ben)) == 3
+    new_link(ana, "solo", domain="https://ana.example")  # her own domain
+
+
+def test_links_that_would_get_one_address_move_one_by_one(ana: Person, ben: Person, settings: Settings) -> None:
+    for host in ("a.example", "b.example"):
+        ana.add("domain", domain=f"https://{host}")
+        new_link(ana, "menu", domain=f"https://{host}")
+    request = MoveRequest(ana.account, ben.account, domain=settings.base)
+    ids = sorted(_items(ana))
+    fates = ana.write(lambda tx: account_moves.move(tx, request, ids, settings=settings))
+    assert [fate.refusal for fate in fates] == ["", "Another of these links gets that alias."]
+    assert (len(_items(ana)), len(_items(ben))) == (1, 1)
+
+
+def test_share_that_is_revoked_during_a_move_stays_revoked(
+    ana: Person, ben: Person, settings: Settings, database: Database
+) -> None:
+    link = new_link(ana, "spring")
+    share = ana.post("/share/add", {"type": "link", "itemid": link})
+    begun = threading.Event()
+
+    def revoke(tx: Connection) -> None:
+        shared.remove(tx, ana.account, share["id"])
+        begun.set()
+        until(lambda: database.is_sqlite or database.read(lambda tx: tx.execute(_WAITING).scalar()))
+
+    thread = threading.Thread(target=lambda: database.write(revoke))
+    thread.start()
+    assert begun.wait(60)
+    _move(ana, ben, settings, link)
+    join(thread)
+    assert ben.get("/shares")["data"]["result"] == 0
 
 
 def test_click_limit_is_taken_by_visits_that_know_the_old_account(

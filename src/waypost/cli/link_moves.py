@@ -68,7 +68,8 @@ def move_links(selection: Selection, *, dry_run: bool, json: bool, yes: bool) ->
 def _selected(tx: Connection, old: Account, new: Account, selection: Selection, settings: Settings) -> list[int]:
     """Return the ids of the selected links of the old account. Raises NOT_FOUND if there are none."""
     if selection.shorts:
-        return sorted({link for short in selection.shorts if (link := _find(tx, old, new, short, settings))})
+        domain = selection.domain
+        return sorted({link for short in selection.shorts if (link := _find(tx, old, new, short, domain, settings))})
     query, of = select(links.c.id).where(links.c.account == old.id).order_by(links.c.id), old.username
     if (campaign := selection.campaign) is not None:
         item = unique_names.find(tx, campaigns, campaign, campaigns.c.account == old.id)
@@ -81,18 +82,19 @@ def _selected(tx: Connection, old: Account, new: Account, selection: Selection, 
     return ids
 
 
-def _find(tx: Connection, old: Account, new: Account, short: str, settings: Settings) -> int:
-    """Return the id of a link of the old account; 0 for one that has moved already."""
-    try:
-        return ops.find_by_alias(tx, old.id, short, settings=settings)
-    except Problem as problem:
-        if problem.kind is not Kind.NOT_FOUND:
-            raise
-    try:
-        ops.find_by_alias(tx, new.id, short, settings=settings)
-    except Problem:
-        raise Problem(Kind.NOT_FOUND, f"{old.username} has no link {short}.") from None
-    return 0
+def _find(tx: Connection, old: Account, new: Account, short: str, domain: str | None, settings: Settings) -> int:
+    """Return the id of a link of the old account; 0 for one that has moved already, also to the domain."""
+    path = short.rpartition("://")[2].partition("/")[2] or short
+    places = [(old, short), (new, short), *([] if domain is None else [(new, f"{domain.rstrip('/')}/{path}")])]
+    for account, name in places:
+        try:
+            link = ops.find_by_alias(tx, account.id, name, settings=settings)
+        except Problem as problem:
+            if problem.kind is not Kind.NOT_FOUND:
+                raise
+        else:
+            return link if account is old else 0
+    raise Problem(Kind.NOT_FOUND, f"{old.username} has no link {short}.")
 
 
 def _row(settings: Settings, fate: Fate) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, literal, select, update
 
 from waypost.clicks.ingest.bulk_upsert import select_by_keys, transpose, upsert_counts
 from waypost.clicks.ingest.label_limits import OTHER, fold
 from waypost.clicks.stats.reports import COUNTS
 from waypost.db import moved_items
+from waypost.db.database import upsert
 from waypost.db.schema import click_labels, click_times, edits, events, visit_blocks
 
 _DAYS_AT_ONCE = 32
@@ -43,12 +44,23 @@ def _are(table: Table, kind: str, items: Sequence[int], account: int) -> ColumnE
 
 
 def _change_account(tx: Connection, table: Table, where: ColumnElement[bool], target: int) -> None:
-    """Set the account of rows. A distributed PostgreSQL cannot update it, because it selects the shard (ADR 11)."""
-    if tx.dialect.name == "sqlite":
+    """Set the account of rows. A distributed PostgreSQL cannot update it, because it selects the shard (ADR 11).
+
+    The account can have rows of the items already: of lines that were counted again after a restore to a moment before
+    an earlier move, or by an older node during an upgrade. Counts are added to them.
+    """
+    if tx.dialect.name == "sqlite" and table in (events, edits):  # their keys do not contain the account there
         tx.execute(update(table).where(where).values(account=target))
         return
     columns = [literal(target).label("account") if column.name == "account" else column for column in table.c]
-    tx.execute(insert(table).from_select([column.name for column in table.c], select(*columns).where(where)))
+    rows = upsert(tx, table).from_select([column.name for column in table.c], select(*columns).where(where))
+    if table is edits:
+        rows = rows.on_conflict_do_nothing()
+    elif table is not events:
+        key = list(table.primary_key.columns)
+        counts = {column.name: column + rows.excluded[column.name] for column in table.c if column not in key}
+        rows = rows.on_conflict_do_update(index_elements=key, set_=counts)
+    tx.execute(rows)
     tx.execute(delete(table).where(where))
 
 

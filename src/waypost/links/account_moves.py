@@ -5,11 +5,23 @@ overlay has collected, and the record of their import, stay behind without them.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from waypost.clicks import moves
 from waypost.db import account_rows, change_log, crud, moved_items, page_counters, postgres
@@ -32,8 +44,9 @@ from waypost.db.schema import (
 from waypost.errors import Kind, Problem
 from waypost.links import creation, ops
 from waypost.settings import Settings
-from waypost.urls import alias_namespace, hostnames, redirect_loops
+from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
 
+T = TypeVar("T")
 _AT_ONCE = 500
 _c = links.c
 _LISTED = select(
@@ -97,21 +110,29 @@ def fates(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings:
         hostnames.resolve_domain(tx, request.target, request.domain, settings=settings)
     rows: list[Any] = []
     losses: dict[int, list[str]] = defaultdict(list)
-    for start in range(0, len(ids), _AT_ONCE):
-        are_selected = (_c.account == request.source, _c.id.in_(ids[start : start + _AT_ONCE]))
+    for part in _parts(ids):
+        are_selected = (_c.account == request.source, _c.id.in_(part))
         rows += tx.execute(_LISTED.where(*are_selected)).all()
         for kind, names in _LOST.items():
             for link, name in tx.execute(names.where(*are_selected).order_by(_c.id)):
                 losses[link].append(f'{kind} "{name}"')
-    shared = _shared_domains(tx, request, rows)
-    return [
-        _fate(tx, request, row, losses[row.id], shared, settings) for row in sorted(rows, key=lambda row: int(row.id))
-    ]
+    known = _Known(tx, request, settings, _shared_domains(tx, request, rows), set())
+    return [_fate(known, row, losses[row.id]) for row in sorted(rows, key=lambda row: int(row.id))]
 
 
-def _fate(
-    tx: Connection, request: MoveRequest, row: Any, losses: Sequence[str], shared: Mapping[str, str], settings: Settings
-) -> Fate:
+@dataclass(frozen=True)
+class _Known:
+    """What decides about each link: domains that cannot move, with the reason, and addresses that others get."""
+
+    tx: Connection
+    request: MoveRequest
+    settings: Settings
+    shared: Mapping[str, str]
+    claimed: set[tuple[str, str]]
+
+
+def _fate(known: _Known, row: Any, losses: Sequence[str]) -> Fate:
+    request, shared = known.request, known.shared
     fate = {"id": row.id, "host": row.host, "alias": row.alias, "scheme": row.scheme, "clicks": row.clicks}
     if row.host == alias_namespace.OWN or row.domain_owner == request.target:
         return Fate(**fate, losses=losses)
@@ -119,7 +140,7 @@ def _fate(
         return Fate(**fate, losses=losses, refusal=shared.get(row.host, ""), takes_domain=row.host not in shared)
     if request.domain is None:
         return Fate(**fate, losses=losses, refusal=f"The new account does not have its domain {row.host}.")
-    return Fate(**fate, losses=losses, refusal=_refusal(tx, request, row, settings), new_domain=request.domain)
+    return Fate(**fate, losses=losses, refusal=_refusal(known, row), new_domain=request.domain)
 
 
 def _shared_domains(tx: Connection, request: MoveRequest, rows: Sequence[Any]) -> Mapping[str, str]:
@@ -142,15 +163,19 @@ def _shared_domains(tx: Connection, request: MoveRequest, rows: Sequence[Any]) -
     return reasons
 
 
-def _refusal(tx: Connection, request: MoveRequest, row: Any, settings: Settings) -> str:
-    """Return why a link cannot move to the domain; "" if it can."""
+def _refusal(known: _Known, row: Any) -> str:
+    """Return why a link cannot move to the domain; "" if it can, and then no other link gets the address."""
+    tx, request = known.tx, known.request
     try:
-        host = hostnames.resolve_domain(tx, request.target, str(request.domain), settings=settings)
-        alias = alias_namespace.canonical(tx, host, row.alias)
+        host = hostnames.resolve_domain(tx, request.target, str(request.domain), settings=known.settings)
+        alias = alias_namespace.canonical(tx, host, alias_rules.check(row.alias, host=host, field="alias"))
         alias_namespace.require_free(tx, request.target, host=host, alias=alias)
-        redirect_loops.refuse_own(tx, row.url, field="domain", settings=settings)
+        redirect_loops.refuse_own(tx, row.url, field="domain", settings=known.settings)
     except Problem as problem:
         return problem.message
+    if (host, alias) in known.claimed:
+        return "Another of these links gets that alias."
+    known.claimed.add((host, alias))
     return ""
 
 
@@ -165,17 +190,37 @@ def move(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings: 
     for account in sorted((request.source, request.target)):
         account_rows.lock(tx, account)
     _require_no_import(tx, request.source)
-    are_selected = (_c.account == request.source, _c.id.in_(ids))
-    rows = tx.execute(select(links).where(*are_selected).order_by(_c.id).with_for_update()).mappings().all()
-    known = fates(tx, request, [row["id"] for row in rows], settings=settings)
-    moving = {fate.id: fate for fate in known if not fate.refusal}
-    if moving:
-        _move_rows(tx, request, [dict(row) for row in rows if row["id"] in moving])
-        moves.move(tx, "link", list(moving), source=request.source, target=request.target)
-    for fate in moving.values():
+    rows = {row["id"]: row for part in _parts(sorted(ids)) for row in _locked(tx, links, _c.id, request.source, part)}
+    known = fates(tx, request, list(rows), settings=settings)
+    moving = [fate for fate in known if not fate.refusal]
+    for part in _parts(moving):
+        _move_rows(tx, request, [dict(rows[fate.id]) for fate in part])
+        moves.move(tx, "link", [fate.id for fate in part], source=request.source, target=request.target)
+    for fate in moving:
         if fate.new_domain is not None:
             ops.change(tx, request.target, fate.id, settings=settings, domain=fate.new_domain)
+            # The owner of the former domain can use the alias that ends there.
+            _set_account(tx, [(fate.host, fate.alias)], request.source)
     return known
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield a few hundred at a time, because the number of parameters of a statement is limited."""
+    return (items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE))
+
+
+def _locked(
+    tx: Connection, table: Table, link: ColumnElement[int], account: int, ids: Sequence[int]
+) -> Sequence[RowMapping]:
+    """Return the rows of these links in a table, which nothing else changes until the commit."""
+    query = select(table).where(table.c.account == account, link.in_(ids)).order_by(*table.primary_key.columns)
+    return tx.execute(query.with_for_update()).mappings().all()
+
+
+def _set_account(tx: Connection, named: Sequence[tuple[str, str]], account: int) -> None:
+    """Set the account of aliases, (host, alias)."""
+    values = [{"of_host": host, "of_alias": alias, "target": account} for host, alias in sorted(named)]
+    tx.execute(_SET_ACCOUNT, values)
 
 
 def _require_no_import(tx: Connection, account: int) -> None:
@@ -189,12 +234,7 @@ def _require_no_import(tx: Connection, account: int) -> None:
 
 def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str, Any]]) -> None:
     ids = [row["id"] for row in rows]
-    parts = {
-        table: tx.execute(select(table).where(table.c.account == request.source, table.c.link.in_(ids)))
-        .mappings()
-        .all()
-        for table in (shares, link_checks)
-    }
+    parts = {table: _locked(tx, table, table.c.link, request.source, ids) for table in (shares, link_checks)}
     s = submissions.c
     tx.execute(update(submissions).where(s.account == request.source, s.link.in_(ids)).values(link=None))
     # On PostgreSQL the account is a part of the key, and rows that refer to a link have its account.
@@ -203,8 +243,7 @@ def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str,
     for table, kept in parts.items():
         if kept:
             tx.execute(insert(table), [{**row, "account": request.target} for row in kept])
-    named = sorted((row["host"], row["alias"]) for row in rows)
-    tx.execute(_SET_ACCOUNT, [{"of_host": host, "of_alias": alias, "target": request.target} for host, alias in named])
+    _set_account(tx, [(row["host"], row["alias"]) for row in rows], request.target)
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
         for row in rows:
             change_log.record(tx, row["host"], row["alias"])

@@ -1,15 +1,19 @@
-"""Move links to another account, in batches: no other writer waits long, and clicks are counted in between."""
+"""Move links to another account, in batches: no other writer waits long, and clicks are counted in between.
+
+The links of a domain that moves with them are one batch.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
 from waypost.accounts import deletion
 from waypost.accounts.ops import Account
 from waypost.db import crud, page_counters
 from waypost.db.database import Database
+from waypost.db.schema import domains as domains_table
 from waypost.db.schema import links
 from waypost.domains import ops as domains
 from waypost.errors import Kind, Problem
@@ -32,14 +36,20 @@ def plan(
         if deletion.due_at(tx, target.id) is not None:
             raise Problem(Kind.INVALID, f"{target.username} is going to be deleted. Cancel that first.")
         fates = account_moves.fates(tx, request, ids, settings=settings)
-        added = sum(not fate.refusal for fate in fates)
-        limit, owned = creation.item_limit(tx, target.id), page_counters.total(tx, target.id, links.name)
-        if limit is not None and owned + added > limit:
-            counts = f"{limit} {crud.singular(links)}s: it has {owned} and would get {added} more"
-            raise Problem(Kind.INVALID, f"The plan of {target.username} allows {counts}. Give it another plan first.")
+        moving = [fate for fate in fates if not fate.refusal]
+        _require_room(tx, target, links, len(moving))
+        _require_room(tx, target, domains_table, len({fate.host for fate in moving if fate.takes_domain}))
         return fates
 
     return database.read(work)
+
+
+def _require_room(tx: Connection, target: Account, table: Table, added: int) -> None:
+    """Raise INVALID if the plan of the account does not allow so many more items."""
+    limit, owned = creation.item_limit(tx, target.id), page_counters.total(tx, target.id, table.name)
+    if added and limit is not None and owned + added > limit:
+        counts = f"{limit} {crud.singular(table)}s: it has {owned} and would get {added} more"
+        raise Problem(Kind.INVALID, f"The plan of {target.username} allows {counts}. Give it another plan first.")
 
 
 def run(database: Database, request: MoveRequest, planned: Sequence[Fate], *, settings: Settings) -> list[Fate]:
@@ -54,7 +64,7 @@ def run(database: Database, request: MoveRequest, planned: Sequence[Fate], *, se
 
 
 def _batches(planned: Sequence[Fate]) -> Iterator[Sequence[Fate]]:
-    """Yield batches of links. All that move with their domain are in one, so that it answers for all of them."""
+    """Yield batches of links. All links of a domain that moves too are in one, because it belongs to one account."""
     moving = [fate for fate in planned if not fate.refusal]
     with_domain = sorted((fate for fate in moving if fate.takes_domain), key=lambda fate: fate.host)
     for _, same in groupby(with_domain, key=lambda fate: fate.host):

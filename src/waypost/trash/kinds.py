@@ -34,13 +34,15 @@ class Kind:
 def _taken_again(kind: Noun) -> UniqueErrors:
     noun = kind.singular
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else _HOST_TAKEN
+    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else _OTHERS.get(kind.kind, {})
 
 
-_HOST_TAKEN: UniqueErrors = {
-    "domains_host_unique": taken(
-        "domain", "This domain was added again after it was deleted, so it cannot be restored."
-    ),
+_OTHERS: Mapping[str, UniqueErrors] = {
+    "domain": {
+        "domains_host_unique": taken(
+            "domain", "This domain was added again after it was deleted, so it cannot be restored."
+        ),
+    }
 }
 _SAME_ALIASES = taken(
     "domain", "Aliases that differ only by case were added to this domain, so it cannot be restored: it ignores case."

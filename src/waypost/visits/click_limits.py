@@ -31,18 +31,23 @@ def take_click(tx: Connection, account: int, link: int) -> bool:
 
     `account` can be an earlier one, which a cache knew: that finds no row.
     """
-    if _TAKE_CLICK.execute(tx, link=link, of_account=account).rowcount == 1:
-        return True
-    owner = moved_items.owner(tx, "link", link)
-    if owner in (None, account):
-        return False
-    return _TAKE_CLICK.execute(tx, link=link, of_account=owner).rowcount == 1
+    return _for_owner(tx, account, link, lambda of: _TAKE_CLICK.execute(tx, link=link, of_account=of).rowcount == 1)
 
 
 def has_clicks_left(tx: Connection, account: int, link: int) -> bool:
     """Return whether a link is below its click limit; `account` as for `take_click`."""
-    accounts = {account, moved_items.owner(tx, "link", link) or account}
-    return any(tx.execute(_HAS_CLICKS_LEFT, {"link": link, "of_account": each}).first() for each in accounts)
+    row = {"link": link}
+    return _for_owner(
+        tx, account, link, lambda of: bool(tx.execute(_HAS_CLICKS_LEFT, {**row, "of_account": of}).first())
+    )
+
+
+def _for_owner(tx: Connection, account: int, link: int, ask: Callable[[int], bool]) -> bool:
+    """Return whether `ask` finds the link under this account, or else under its present one if it was moved."""
+    if ask(account):
+        return True
+    owner = moved_items.owner(tx, "link", link)
+    return owner not in (None, account) and ask(int(owner or 0))
 
 
 class ClickTaker:

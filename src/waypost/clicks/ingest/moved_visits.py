@@ -25,5 +25,6 @@ def resolve(tx: Connection, visits: Sequence[Visit]) -> tuple[Sequence[Visit], M
     rows = list(select_by_keys(tx, table, keys, "owner, visitors_of")) if keys else []
     owners = {(kind, item): owner for kind, item, owner, _ in rows}
     if owners:
-        visits = [visit._replace(account=owners.get((visit.kind, visit.item), visit.account)) for visit in visits]
+        owned = ((visit, owners.get((visit.kind, visit.item))) for visit in visits)
+        visits = [visit if owner is None else visit._replace(account=owner) for visit, owner in owned]
     return visits, {(kind, item): visitors_of for kind, item, _, visitors_of in rows}
