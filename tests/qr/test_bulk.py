@@ -2,6 +2,7 @@
 
 import base64
 import io
+import unicodedata
 import zipfile
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.qr_decoders import LOGO, new_code, zxing
 from tests.support.visits import new_link
 from waypost.qr import zip_stream
+from waypost.qr.export import Member, unique_file_names
 
 
 def _image(rendered: Any) -> bytes:
@@ -155,3 +157,16 @@ def test_zip_is_streamed() -> None:
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         assert archive.testzip() is None
         assert len(archive.namelist()) == 3
+
+
+def test_no_two_pictures_of_a_zip_are_the_same_file_on_any_system() -> None:
+    titles = ["Sale?", "Sale*", "Post/er", "Post_er", "é", "e\u0301", "spring", "", "", "x", "X"]
+    titles += ["の" * 100, "の" * 100 + "!", "a" * 150 + "1", "a" * 150 + "2", "same", "same (i17)", "same"]
+    aliases = [f"i{number}" for number in range(len(titles))]
+    aliases[7] = "spring"
+    members = [Member("", None, alias, title) for alias, title in zip(aliases, titles, strict=True)]
+    names = unique_file_names(members, "svg")
+    assert len({unicodedata.normalize("NFC", name).casefold() for name in names}) == len(members)
+    assert max(len(name.encode()) for name in names) <= 255
+    assert (names[0], names[8], names[9]) == ("Sale_ (i0).svg", "i8.svg", "x (i9).svg")
+    assert names[11] == f"{'の' * 64} (i11).svg"

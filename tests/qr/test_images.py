@@ -1,12 +1,14 @@
 """Pictures as visitors get them: formats, sizes, caching, and the lane."""
 
 import pytest
+from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.qr_decoders import new_code, opened, zxing
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_JSON, new_link
+from waypost.db.schema import links
 from waypost.qrcode.render import Drawing, Format
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotBody
@@ -55,7 +57,7 @@ def test_image_download_is_called_by_the_name_that_visitors_see(ana: Person) -> 
 
     code = ana.add("qr", type="text", data="x", name="Poster: Autumn")
     alias = ana.details("qr", code)["link"].rpartition("/")[2]
-    assert name(f"qr/{alias}") == 'attachment; filename="Poster_ Autumn.png"'
+    assert name(f"qr/{alias}") == f'attachment; filename="{alias}.png"'  # its name is private
     link = ana.add("url", url="https://shop.example/", custom="shop", title="Our shop")
     assert name("shop/qr") == 'attachment; filename="Our shop.png"'
     ana.update("url", link, title="New shop")
@@ -64,6 +66,11 @@ def test_image_download_is_called_by_the_name_that_visitors_see(ana: Person) -> 
     assert name("shop/qr") == 'attachment; filename="shop.png"'
     ana.add("bio", name="Me", alias="about-me")
     assert name("about-me/qr") == 'attachment; filename="Me.png"'
+    ana.add("bio", name="Client ACME - draft", title="Our: house", alias="house")
+    assert name("house/qr") == 'attachment; filename="Our_ house.png"'
+    ana.add("url", url="https://shop.example/", custom="over", title="Over")
+    ana.write(lambda tx: tx.execute(update(links).where(links.c.alias == "over").values(expiry=1)))
+    assert name("over/qr") == 'attachment; filename="over.png"'
 
 
 def test_matching_etag_returns_304(ana: Person) -> None:

@@ -113,7 +113,7 @@ async def preview_bio(request: Request, services: Services, bio: BioView) -> Res
     """Show the URL of the page without a visit (decision 50)."""
     url = f"{services.settings.base}/{bio.alias}"
     report = report_url(services.settings.base, OWN, None, bio.alias)
-    return services.pages.preview(request, url=url, alias=bio.alias, title=view.heading(bio), report=report)
+    return services.pages.preview(request, url=url, alias=bio.alias, title=bio.heading, report=report)
 
 
 def render_draft(
@@ -152,7 +152,7 @@ def _page(
 
 def _context(bio: BioView, settings: Settings, forms: Mapping[int, PageForm]) -> dict[str, Any]:
     """Return the template values of a page."""
-    title, url = view.heading(bio), f"{settings.base}/{bio.alias}"
+    title, url = bio.heading, f"{settings.base}/{bio.alias}"
     return {
         "bio": bio,
         "title": title,

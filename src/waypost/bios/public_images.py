@@ -41,7 +41,7 @@ async def card(request: Request, services: Services, bio: BioView) -> Response:
     if bio.sensitive:
         return services.pages.refuse(request, "missing")
     data = await services.read(lambda tx: pictures.find(tx, bio.account, bio.id, bio.avatar)) if bio.avatar else None
-    title = view.heading(bio)
+    title = bio.heading
     address = f"{services.settings.base.partition('://')[2]}/{bio.alias}"
     content = CardContent(title, address, **avatar(title, bio.alias), picture=data, palette=_palette(bio))
     async with services.image_queue.slot(network_of(client_ip(request.scope, services.settings.proxies))):
@@ -51,7 +51,7 @@ async def card(request: Request, services: Services, bio: BioView) -> Response:
 
 def card_url(bio: BioView, url: str) -> str:
     """Return the URL of the card, which changes with its contents."""
-    parts = (view.heading(bio), bio.alias, bio.avatar, bio.theme, bio.design)
+    parts = (bio.heading, bio.alias, bio.avatar, bio.theme, bio.design)
     version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
     return f"{url}/{CARD}?v={version}"
 

@@ -89,11 +89,6 @@ class Section(NamedTuple):
     items: Sequence[Item]
 
 
-def heading(bio: BioView) -> str:
-    """Return the title of the page."""
-    return bio.title.strip() or bio.name
-
-
 def shown_at(bio: BioView, now: int) -> BioView:
     """Return the page with the blocks that visitors see at a time: not hidden, in schedule, without blocked URLs."""
     shown = [block for block in bio.blocks if blocks.is_shown(block, now) and "blocked" not in block]
@@ -140,7 +135,7 @@ def contact_card(bio: BioView, block: Block) -> Content:
         if values[name] and not _is_valid(name, values[name]):
             values[name] = ""
     if not any(values[name] for name in _NAME_FIELDS):
-        values["fname"] = heading(bio)
+        values["fname"] = bio.heading
     text = vcard.vcard(values)
     return Content("vcard", text, file=text, name=vcard.name_in(text))
 
@@ -153,7 +148,7 @@ def as_json(bio: BioView, base: str) -> dict[str, Any]:
         item = {name: value for name, value in block.items() if name not in _PRIVATE_FIELDS}
         items.append({**item, "visit": f"{url}/{block['id']}"} if "id" in block else item)
     avatar = pictures.url_of(bio.avatar, url)
-    fields = {"title": heading(bio), "description": bio.description, "avatar": avatar, "sensitive": bio.sensitive}
+    fields = {"title": bio.heading, "description": bio.description, "avatar": avatar, "sensitive": bio.sensitive}
     return {"error": 0, "shorturl": url, **fields, "blocks": pictures.with_urls(items, url)}
 
 
@@ -177,7 +172,7 @@ def _item(bio: BioView, block: Block, forms: Mapping[int, PageForm]) -> Item:
         case "form":
             item = FormItem(forms[int(block["overlay"])])
         case "vcard":
-            name = blocks.title_of(block) or heading(bio)
+            name = blocks.title_of(block) or bio.heading
             org = block.get("org", "")
             item = ContactItem(href, name, block.get("title", ""), org if org != name else "")
         case _:

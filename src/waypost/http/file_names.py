@@ -75,14 +75,21 @@ def disposition(name: str) -> str:
     return header if fallback == exact else f"{header}; filename*=UTF-8''{quote(exact, safe=_ATTR_CHAR)}"
 
 
-def named(text: str, extension: str) -> str:
+def named(text: str, extension: str, *, addition: str = "") -> str:
     """Return the name of a file that is called by a text of its user, such as `Poster Autumn.svg`.
 
-    Other scripts are kept; characters and names that a system reserves are replaced.
+    Other scripts are kept; characters and names that a system reserves are replaced. A long text is cut, and the
+    addition follows it.
     """
+    added = _safe(addition, _MAX_NAMED_BYTES // 2)
+    safe = _safe(text, _MAX_NAMED_BYTES - len(added.encode())).strip(" .") or "file"
+    return f"{'_' if _DEVICE.match(safe) else ''}{safe}{added}.{extension}"
+
+
+def _safe(text: str, most: int) -> str:
+    """Return the text without characters that a system reserves, in at most so many bytes."""
     safe = _UNSAFE.sub("_", _RESERVED_IN_NAMES.sub("_", without_direction_marks(text)))
-    safe = safe.encode()[:_MAX_NAMED_BYTES].decode(errors="ignore").strip(" .") or "file"
-    return f"{'_' if _DEVICE.match(safe) else ''}{safe}.{extension}"
+    return safe.encode()[:most].decode(errors="ignore")
 
 
 def attachment(text: str, extension: str) -> str:

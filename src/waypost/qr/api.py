@@ -208,10 +208,10 @@ def _files(
     context: RequestContext, members: Sequence[export.Member], form: Format, size: int
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of each picture, read and drawn one after the other."""
-    for member, name in zip(members, export.unique_names(members), strict=True):
+    for member, name in zip(members, export.unique_file_names(members, form), strict=True):
         new = context.read(lambda tx, member=member: export.to_draw(tx, member, context.settings))  # type: ignore[misc]
         if new is not None:
-            yield file_names.named(name, form), design(new.text, new.style, new.logo).render(form, size)
+            yield name, design(new.text, new.style, new.logo).render(form, size)
 
 
 def _shown(code: ops.Listed, context: RequestContext) -> dict[str, Any]:

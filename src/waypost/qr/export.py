@@ -1,5 +1,7 @@
 """QR images of a campaign or channel: its links, bio pages and QR codes."""
 
+import itertools
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +11,13 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 
 from waypost.db import crud
 from waypost.db.schema import bios, campaigns, channel_items, channels, domains, links, qrs
+from waypost.http import file_names
 from waypost.qr import ops
 from waypost.qr.ops import Draft
 from waypost.qrcode.styles import PLAIN
 from waypost.settings import Settings
 from waypost.urls.short_urls import short_url
 
-_MAX_TITLE = 100
 _CAMPAIGN_NAME = select(campaigns.c.name).where(campaigns.c.id == bindparam("id"))
 _CHANNEL_NAME = select(channels.c.name).where(channels.c.id == bindparam("id"))
 
@@ -43,17 +45,28 @@ class Group(NamedTuple):
     members: Sequence[Member]
 
 
-def unique_names(members: Sequence[Member]) -> Sequence[str]:
-    """Return a name for the file of each member: its title, with its address if others have the title, too."""
-    counts = Counter(member.title.strip().casefold() for member in members)
+def unique_file_names(members: Sequence[Member], extension: str) -> Sequence[str]:
+    """Return the name of the file of each member: its title, with its address if others have the same name.
 
-    def name(member: Member) -> str:
-        title = member.title.strip()[:_MAX_TITLE]
-        if not title:
-            return member.address
-        return title if counts[member.title.strip().casefold()] == 1 else f"{title} ({member.address})"
+    No two are the same file on any system: some ignore the case of letters, or compose characters.
+    """
+    plain = [file_names.named(member.title.strip() or member.address, extension) for member in members]
+    counts = Counter(map(_compared, plain))
+    used: set[str] = set()
+    names = []
+    for member, name in zip(members, plain, strict=True):
+        addition = f" ({member.address})" if member.title.strip() and counts[_compared(name)] > 1 else ""
+        numbered = (f"{addition} {number}" if number > 1 else addition for number in itertools.count(1))
+        candidates = (
+            file_names.named(member.title.strip() or member.address, extension, addition=each) for each in numbered
+        )
+        names.append(next(candidate for candidate in candidates if _compared(candidate) not in used))
+        used.add(_compared(names[-1]))
+    return names
 
-    return [name(member) for member in members]
+
+def _compared(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def of_campaign(tx: Connection, account: int, campaign: int) -> Group:

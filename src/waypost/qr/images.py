@@ -197,15 +197,20 @@ def _request_target(request: Request) -> bytes:
 
 
 def _name(record: Resolved | None) -> str:
-    """Return the name that visitors may see of an item; "" for none, and with a password."""
+    """Return the title of the page that visitors get now; "" if they get none. Names of QR codes are private."""
+    now = clock.now()
     match record:
-        case QrView() | BioView():
-            return record.name
-        case LinkView(password=None) if record.status != "disabled":
+        case BioView():
+            return record.heading
+        case LinkView(password=None) if record.status != "disabled" and not _has_expired(record.expiry, now):
             return record.title
-        case FileView(password=None):
+        case FileView(password=None, purged=None) if not _has_expired(record.expiry, now):
             return record.name
     return ""
+
+
+def _has_expired(expiry: int | None, now: int) -> bool:
+    return expiry is not None and expiry < now
 
 
 def _image_response(content: bytes, image: _ImageRequest, record: Resolved | None) -> Response:

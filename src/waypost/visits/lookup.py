@@ -100,6 +100,11 @@ class BioView:
     picture_sizes: Mapping[str, Size] = field(default_factory=dict)
 
     @property
+    def heading(self) -> str:
+        """The title of the page."""
+        return self.title.strip() or self.name
+
+    @property
     def size(self) -> int:
         """Approximate memory use, in characters."""
         return len(self.description) + sum(len(str(value)) for block in self.blocks for value in block.values())
