@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 _DRAIN_SECONDS = 30
 _STEP_SECONDS = 2
-_STEP_BYTES = 64 * 1024  # a client that sends less in a step has paused, or is not worth the wait
+_STEP_BYTES = 8 * 1024  # a client that sends less in a step has paused
 
 
 class BodyTracker:
