@@ -20,6 +20,8 @@ CLIENT := client/pyproject.toml client/openapi.json client/hatch_build.py $(wild
 MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
+# Texts of the source are UTF-8 in every locale.
+format lint messages docs docs-site release page-pictures: export PYTHONUTF8 := 1
 
 .PHONY: run demo wheel test quick lint check format install migration messages docs mcp-session docs-site audit audit-packages audit-pages page-pictures release bench clean
 

@@ -140,3 +140,40 @@ def test_selection_that_was_deleted_elsewhere_returns_to_the_list(ana: Person, c
         page.get_by_role("button", name="Delete …").click()
         expect(page.get_by_text("1 link was deleted already and was skipped.")).to_be_visible()
         expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_answer_is_sent_once_and_can_be_undone(ana: Person, chrome: Browser, address: str) -> None:
+    new_link(ana, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links")
+        page.locator("#rows [name=id]").check()
+        page.locator("summary", has_text="More actions").click()
+        page.get_by_role("button", name="Set expiry").click()
+        page.get_by_label("Expires").fill("2098-12-31T23:59")
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+        page.evaluate("""() => {
+          const button = document.querySelector('#confirmation button:not([type=button])');
+          button.click();
+          button.click();
+        }""")
+        expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    assert sent == [f"{address}/dashboard/links/bulk"]
+
+
+def test_answer_that_is_lost_keeps_the_dialog(ana: Person, chrome: Browser, address: str) -> None:
+    new_link(ana, "spring")
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links")
+        page.locator("#rows [name=id]").check()
+        page.locator("summary", has_text="More actions").click()
+        page.get_by_role("button", name="Set expiry").click()
+        dialog = page.get_by_role("dialog", name="When does this link expire?")
+        dialog.get_by_label("Expires").fill("2098-12-31T23:59")
+        page.route("**/links/bulk", lambda route: route.abort())
+        dialog.get_by_role("button", name="Set expiry").click()
+        expect(page.get_by_text("The request failed. Please try again.")).to_be_visible()
+        expect(dialog.get_by_label("Expires")).to_have_value("2098-12-31T23:59")
+        seen.console_errors.clear()  # of the lost request

@@ -17,7 +17,7 @@ from tests.support.visits import ACCEPT_HTML, visit
 from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
-_MIN_PAGES = 200
+_MIN_PAGES = 300
 _FILTERS = ("country", "referrer", "browser", "os", "device", "language", "source", "visited", "kind", "sort")
 _PERIOD_AND_LIST = r"[?&](next=.*&period=|period=.*&next=)"
 _LATER_ITEM = r"/dashboard/\w+/(?!1\b)\d+[^?]*\?|[?&](campaign|channel)=(?!1\b)\d"
@@ -53,6 +53,9 @@ def test_every_page_of_the_dashboard_is_valid_and_has_no_broken_link(
                 pages[url.removeprefix(base)] = response.text
     assert len(pages) > _MIN_PAGES
     assert f"/dashboard/visits?{second_page}" in pages
+    items = [match.groups() for page in pages if (match := re.match(r"/dashboard/(\w+)/(\d+)\b[^?]*\?", page))]
+    assert {number for _, number in items} == {"1"}
+    assert {noun for noun, _ in items} >= {"bios", "campaigns", "links", "qr"}
     assert html_faults(pages, tmp_path) == {}
 
 

@@ -1,13 +1,14 @@
 """New items for a list of choices: a dialog with their form, which leaves the edited page as it is."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import Person
 from tests.support.bios import new_bio
 from tests.support.browser import window
 from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
+from tests.support.load import until
 from tests.support.visits import new_link
 
 pytestmark = ON_SQLITE
@@ -98,6 +99,9 @@ def test_items_of_a_link_are_created_in_place(ana: Person, chrome: Browser, addr
         expect(page.get_by_role("checkbox", name="My tags")).to_be_checked()
         page.locator("summary", has_text="Redirect type").click()
         page.get_by_role("link", name="New overlay").click()
+        dialog.get_by_role("link", name="Message A text").click()
+        dialog.get_by_role("link", name="Cancel").click()
+        page.get_by_role("link", name="New overlay").click()  # the choice again
         dialog.get_by_role("link", name="Poll").click()
         dialog.get_by_role("textbox", name="Name").fill("Tea")
         for number, answer in enumerate(("Green", "Black")):
@@ -110,6 +114,63 @@ def test_items_of_a_link_are_created_in_place(ana: Person, chrome: Browser, addr
     assert (stored["title"], stored["type"].split("-")[0]) == ("Unsaved title", "overlay")
     assert stored["campaign"]
     assert stored["pixels"]
+
+
+def test_late_response_leaves_the_form_of_another_item_alone(ana: Person, chrome: Browser, address: str) -> None:
+    link = new_link(ana, "spring")
+    held: list[Route] = []
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/{link}")
+        page.locator("summary", has_text="Organization").click()
+        page.route(
+            "**/dashboard/campaigns/new*", lambda route: held.append(route) if _is_post(route) else route.continue_()
+        )
+        page.get_by_role("link", name="New campaign").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("textbox", name="Name", exact=True).fill("A $& B")
+        dialog.get_by_role("button", name="Create campaign").click()
+        until(lambda: bool(held or page.evaluate("0")))
+        page.keyboard.press("Escape")
+        page.get_by_role("link", name="New pixel").click()
+        name = dialog.get_by_role("textbox", name="Name only you see it")
+        name.fill("My tags")
+        held[0].continue_()
+        expect(page.locator(".toast", has_text="Added: A $& B")).to_be_visible()
+        expect(name).to_have_value("My tags")
+        assert "A $& B" in _options(page, "Campaign")
+
+
+def test_item_whose_list_cannot_be_read_is_not_reported_as_failed(ana: Person, chrome: Browser, address: str) -> None:
+    link = new_link(ana, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/{link}")
+        page.locator("summary", has_text="Organization").click()
+        page.get_by_role("link", name="New campaign").click()
+        page.get_by_role("dialog").get_by_role("textbox", name="Name", exact=True).fill("Once")
+        page.route(f"**/dashboard/links/{link}", lambda route: route.fulfill(status=503, body="Busy."))
+        page.get_by_role("dialog").get_by_role("button", name="Create campaign").click()
+        expect(page.get_by_text("It was created, but this list could not be updated.")).to_be_visible()
+    assert [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]] == ["Once"]
+
+
+def test_form_stays_in_the_dialog_after_the_session_ended(ana: Person, chrome: Browser, address: str) -> None:
+    link = new_link(ana, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/{link}")
+        page.locator("summary", has_text="Redirect type").click()
+        page.get_by_role("link", name="New splash page").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("textbox", name="Name").first.fill("Long")
+        message = "語" * 4_900  # more than the service keeps until the sign-in
+        dialog.get_by_role("textbox", name="Text", exact=True).fill(message)
+        page.context.clear_cookies()
+        dialog.get_by_role("button", name="Create splash page").click()
+        expect(page.get_by_text("The request failed. Please try again.")).to_be_visible()
+        expect(dialog.get_by_role("textbox", name="Text", exact=True)).to_have_value(message)
+
+
+def _is_post(route: Route) -> bool:
+    return route.request.method == "POST"
 
 
 def test_values_of_a_link_become_a_template_in_place(ana: Person, chrome: Browser, address: str) -> None:

@@ -1,6 +1,6 @@
 // Dialogs: a new link, and confirmations that are fetched from the page that a link or the button of a selection opens.
 import { $ } from "./dom.js";
-import { setBusy, TIMEOUT } from "./toast.js";
+import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 
 /** Opens the dialog for a new link, with a destination if one is given. */
 export function openCreateDialog(url = "") {
@@ -25,7 +25,11 @@ export async function fetchPage(url, options) {
   try {
     const response = await fetch(url, { redirect: "manual", ...options });
     const isRedirected = response.type === "opaqueredirect" || response.redirected;
-    return { isRedirected, page: new DOMParser().parseFromString(await response.text(), "text/html") };
+    return {
+      isRedirected,
+      url: response.url,
+      page: new DOMParser().parseFromString(await response.text(), "text/html"),
+    };
   } catch {
     return null;
   }
@@ -46,12 +50,16 @@ async function showConfirmation(source, url, options, follow) {
   const response = await fetchPage(url, { ...options, signal: request.signal });
   setBusy(source, false);
   clearTimeout(timeout);
-  const dialog = $("#confirmation");
   const open = $("dialog[open]");
   if (pendingRequest !== request || (open && !open.contains(source))) return;
   if (response?.isRedirected && options.method === "post") return showList(source.form);
   const confirmation = response && $(".confirmation", response.page);
   if (!confirmation) return follow();
+  show(confirmation);
+}
+
+function show(confirmation) {
+  const dialog = $("#confirmation");
   const content = document.createElement("article");
   content.append(confirmation);
   dialog.replaceChildren(content);
@@ -82,12 +90,28 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form));
   if (submitter.name) body.set(submitter.name, submitter.value);
-  // A field or button called "action" hides the property of the form.
-  showConfirmation(submitter, form.getAttribute("action"), { method: "post", body }, () => {
+  const follow = () => {
     followed.add(form);
     form.requestSubmit(submitter);
-  });
+  };
+  // A field or button called "action" hides the property of the form.
+  const url = form.getAttribute("action");
+  if (form.matches(".confirmation")) sendAnswer(form, submitter, url, body, follow);
+  else showConfirmation(submitter, url, { method: "post", body }, follow);
 });
+
+/** Sends a confirmation with fields, once: it changes items. A mistake is shown in the dialog. */
+async function sendAnswer(form, button, url, body, follow) {
+  if (isBusy(form)) return;
+  for (const element of [form, button]) setBusy(element);
+  const response = await fetchPage(url, { method: "post", body, signal: AbortSignal.timeout(TIMEOUT) });
+  for (const element of [form, button]) setBusy(element, false);
+  if (!response) return showToast($(".toasts").dataset.failed, 6000);
+  if (response.isRedirected) return showList(form);
+  const confirmation = $(".confirmation", response.page);
+  if (!confirmation) return follow();
+  if (form.isConnected) show(confirmation);
+}
 
 // Before the other listeners, of which one loads a confirmation.
 for (const type of ["input", "submit", "pagehide"]) addEventListener(type, cancelConfirmation, true);

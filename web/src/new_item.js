@@ -6,11 +6,14 @@ import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 
 const dialog = $("#new-item");
 const REFERENCES = ["for", "list", "aria-controls", "aria-describedby", "aria-labelledby"];
+const SIGN_IN = "/dashboard/signin";
+const watched = new Set(); // links whose page was opened in another tab
 let opener = null; // the link that opened the dialog
 let path = ""; // of the page whose form it shows
 
 /** Opens the form of a link's page, as it was left if it is that of the same link. */
 export async function openNewItem(link) {
+  if (link.matches("[data-tab]")) return openTab(link);
   if (link === opener && link.href === path) return dialog.showModal();
   if (isBusy(link)) return;
   const part = await fetchPart(link, "main form.editor[method=post], main .nav-cards");
@@ -62,6 +65,7 @@ document.addEventListener("submit", (event) => {
 async function create(form, button) {
   const pending = [form, button].filter(Boolean);
   for (const element of pending) setBusy(element);
+  const link = opener;
   const response = await fetchPage(form.action, {
     method: "post",
     body: new URLSearchParams(new FormData(form)),
@@ -69,23 +73,33 @@ async function create(form, button) {
     signal: AbortSignal.timeout(TIMEOUT),
   });
   for (const element of pending) setBusy(element, false);
-  if (!response) return showToast($(".toasts").dataset.failed, 6000);
-  if (response.isRedirected) return close();
+  const isShown = dialog.contains(form); // otherwise the dialog has another form by now
+  const isCreated = response?.isRedirected && new URL(response.url).pathname !== SIGN_IN;
+  if (isCreated) {
+    if (isShown) close();
+    if (!(await addItems(link))) showToast(dialog.dataset.stale, 6000);
+    return;
+  }
+  if (!response || response.isRedirected || !isShown) return showToast($(".toasts").dataset.failed, 6000);
   const part = $("main form.editor[method=post]", response.page);
   if (part) return show(part);
   // For example the page for signing in, which keeps the fields: another tab shows it.
   form.target = "_blank";
   form.submit();
   dialog.close();
-  watchReturn(opener);
+  watchReturn(link);
 }
 
-async function close() {
-  const link = opener;
+/** Closes the dialog. Its form is not shown again. */
+function close() {
   opener = null;
   dialog.close();
-  if (!(await addItems(link))) showToast($(".toasts").dataset.failed, 6000);
 }
+
+// Cancel, also without a link back to the choice of a kind. Esc and the cross keep the typed values.
+dialog?.addEventListener("click", (event) => {
+  if (event.target.closest("form a[data-close]")) opener = null;
+});
 
 function openTab(link) {
   open(link.href, "_blank");
@@ -94,8 +108,12 @@ function openTab(link) {
 
 /** Adds the item that was created in another tab when the user returns to this one. */
 function watchReturn(link) {
+  if (watched.has(link)) return;
+  watched.add(link);
   document.addEventListener("visibilitychange", async function update() {
-    if (!document.hidden && (await addItems(link))) document.removeEventListener("visibilitychange", update);
+    if (document.hidden || !(await addItems(link))) return;
+    watched.delete(link);
+    document.removeEventListener("visibilitychange", update);
   });
 }
 
@@ -149,5 +167,5 @@ function select(item) {
   else control.checked = true;
   for (const type of ["input", "change"]) control.dispatchEvent(new Event(type, { bubbles: true }));
   control.focus();
-  showToast(dialog.dataset.added.replace("{name}", item.textContent.trim()));
+  showToast(dialog.dataset.added.replace("{name}", () => item.textContent.trim()));
 }

@@ -122,7 +122,7 @@ def fates(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings:
 
 @dataclass(frozen=True)
 class _Known:
-    """What decides about each link: domains that cannot move, with the reason, and addresses that others get."""
+    """The facts that decide about each link: domains that cannot move, with the reason, and addresses that others get."""
 
     tx: Connection
     request: MoveRequest

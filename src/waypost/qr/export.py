@@ -48,7 +48,7 @@ class Group(NamedTuple):
 def unique_file_names(members: Sequence[Member], extension: str) -> Sequence[str]:
     """Return the name of the file of each member: its title, with its address if others have the same name.
 
-    No two are the same file on any system: some ignore the case of letters, or compose characters.
+    No two are the same file on any system: some ignore upper and lower case, or compose characters.
     """
     plain = [file_names.named(member.title.strip() or member.address, extension) for member in members]
     counts = Counter(map(_compared, plain))
