@@ -122,7 +122,7 @@ def fates(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings:
 
 @dataclass(frozen=True)
 class _Known:
-    """The facts that decide about each link: domains that cannot move, with the reason, and addresses that others get."""
+    """The facts that decide about each link: domains that cannot move, with the reason, and addresses of other links."""
 
     tx: Connection
     request: MoveRequest
