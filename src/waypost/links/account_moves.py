@@ -122,7 +122,7 @@ def fates(tx: Connection, request: MoveRequest, ids: Sequence[int], *, settings:
 
 @dataclass(frozen=True)
 class _Known:
-    """The facts that decide about each link: domains that cannot move, with the reason, and addresses of other links."""
+    """The facts about each link: domains that cannot move, with the reason, and addresses that other links get."""
 
     tx: Connection
     request: MoveRequest
