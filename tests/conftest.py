@@ -4,7 +4,6 @@ import gc
 import os
 import shutil
 import socket
-import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,14 +19,12 @@ from sqlalchemy import Connection
 from tests.support.asgi_client import AsgiClient
 from tests.support.connection_cache import ConnectionCache
 from tests.support.databases import is_left_out
+from tests.support.ingester import running_ingester
 from tests.support.postgres import DatabasePool, running_postgres
-from tests.support.threads import join
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.app import build
 from waypost.auth import api_keys
-from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.settings import Settings
@@ -167,16 +164,10 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 
 
 @pytest.fixture
-def ingester(settings: Settings, database_url: str, connections: ConnectionCache) -> Iterator[None]:
-    """Run the ingester in a thread with its own connections."""
-    stop = threading.Event()
-    with connections.open("ingester", database_url) as ingester_database:
-        thread = threading.Thread(target=Ingester(settings, ingester_database).run, args=(stop,))
-        thread.start()
+def ingester(settings: Settings, connections: ConnectionCache) -> Iterator[None]:
+    """An ingester in a thread."""
+    with running_ingester(settings, connections):
         yield
-        stop.set()
-        wake_ingester(settings.journal_dir)
-        join(thread)
 
 
 @pytest.fixture

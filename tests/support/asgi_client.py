@@ -1,7 +1,7 @@
 """In-process client for the whole service, faster than Starlette's test client."""
 
 import threading
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import anyio
@@ -53,7 +53,7 @@ class AsgiClient(TestClient):
 class _Response(httpx2.Response):
     """A response whose text, if it is HTML, has no whitespace between tags; `content` is as sent."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         is_html = self.headers.get("content-type", "").startswith("text/html")
         return compact(super().text) if is_html else super().text

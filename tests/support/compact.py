@@ -4,6 +4,8 @@ import re
 
 _VERBATIM = re.compile(r"<(pre|textarea|script|style)\b.*?</\1>", re.DOTALL)
 _TAG = re.compile(r"""<[a-zA-Z](?:"[^"]*"|'[^']*'|[^>"'])*>""")
+_SPREAD = re.compile(r"\n|\s/?>$")
+"""A tag on several lines, or with a space before its last character: few tags are."""
 _QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
 _BREAK = re.compile(r"[ \t]*\n\s*")
 
@@ -21,7 +23,7 @@ def compact(html: str) -> str:
 
 
 def _joined(html: str) -> str:
-    html = _TAG.sub(lambda tag: _joined_tag(tag[0]), html)
+    html = _TAG.sub(lambda tag: _joined_tag(tag[0]) if _SPREAD.search(tag[0]) else tag[0], html)
     html = re.sub(r">\s*\n\s*|>\s+(?=<)", ">", html)
     return _BREAK.sub(" ", re.sub(r"[ \t]*\n\s*<", "<", html))
 
