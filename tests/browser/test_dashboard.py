@@ -75,6 +75,7 @@ def test_register_create_link_visit_and_see_click(
 
 def test_shortcuts_and_pasted_urls_open_dialogs(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         page.keyboard.press("Escape")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import window
-from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.browser_login import examine, sign_in, sign_in_by_form, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
 
@@ -41,6 +41,7 @@ def test_failed_save_focuses_summary_that_links_to_fields(
 
 def test_first_link_is_confirmed_in_one_line_with_its_actions(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         expect(page.locator(".checklist").first).to_contain_text("0 of 5 done")
         page.locator("#quick-url").fill("target.example/x")
         page.get_by_role("button", name="Shorten").click()
@@ -62,7 +63,7 @@ def test_first_link_is_confirmed_in_one_line_with_its_actions(ana: Person, chrom
 def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as tab:
         page = tab.page
-        sign_in(page, address)
+        sign_in_by_form(page, address)
         field = page.get_by_role("main").get_by_label("Destination URL")
         field.fill("no url")
         page.get_by_role("button", name="Shorten").click()
@@ -101,7 +102,7 @@ def test_quick_create_shows_the_existing_link_and_creates_another(ana: Person, c
     for scripts in (True, False):
         with window(chrome, scripts=scripts) as tab:
             page = tab.page
-            sign_in(page, address)
+            sign_in_by_form(page, address)
             page.get_by_role("main").get_by_label("Destination URL").fill("target.example/x")
             page.get_by_role("button", name="Shorten").click()
             expect(page.get_by_role("main")).to_contain_text("You already have a link to this destination:")
@@ -267,6 +268,7 @@ def test_session_that_ends_while_form_is_open_loses_no_input(
 
 def test_short_form_keeps_input_when_session_ends(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         page.locator("#quick-url").fill("https://typed.example/short")
         page.context.clear_cookies()
         page.keyboard.press("Enter")
@@ -282,6 +284,7 @@ def test_short_form_keeps_input_and_is_sent_once_if_it_fails(
     ana: Person, chrome: Browser, address: str, status: int
 ) -> None:
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         body = page.content()  # like an error page, it has an empty form for a new link
         sent: list[str] = []
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import window
-from tests.support.browser_login import fetched, sign_in
+from tests.support.browser_login import fetched, sign_in, sign_in_by_form
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
 
@@ -129,7 +129,7 @@ def test_first_steps_lead_to_pages_and_are_ticked(ana: Person, chrome: Browser, 
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
         page.set_viewport_size(PHONE)
-        sign_in(page, address)
+        sign_in_by_form(page, address)
         steps = page.get_by_role("region", name="First steps")
         setup = page.get_by_role("region", name="Set up this installation")
         expect(setup).to_contain_text("waypost backup")
@@ -177,7 +177,7 @@ def test_language_is_switched_signed_out_and_kept_by_the_account(
         expect(summary).to_contain_text("3 problèmes")
         expect(summary).to_contain_text("n'est pas un pays")
     with window(chrome, scripts=scripts) as seen:
-        sign_in(seen.page, address)
+        sign_in_by_form(seen.page, address)
         expect(seen.page.locator("html")).to_have_attribute("lang", "fr")
 
 

@@ -4,7 +4,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import sign_in
+from tests.support.browser_login import sign_in_by_form
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -14,7 +14,7 @@ def test_page_without_network_is_shown_and_ends_with_it(ana: Person, chrome: Bro
     context = chrome.new_context()
     with window(chrome, context=context) as seen:
         page = seen.page
-        sign_in(page, address)
+        sign_in_by_form(page, address)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         page.goto(f"{address}/dashboard/links")
         context.set_offline(True)

@@ -38,6 +38,7 @@ def _fill(ana: Person) -> None:
 def test_palette_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, address: str) -> None:
     _fill(ana)
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         page.keyboard.press("Control+k")
         palette = page.get_by_role("dialog", name="Command palette")
         expect(palette.get_by_role("link", name="New QR code")).to_be_visible(timeout=_MILLISECONDS)
@@ -62,6 +63,7 @@ def test_palette_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, addre
 
 def test_palette_runs_an_action(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         page.get_by_role("link", name="Search").first.click()
         page.get_by_label("Search everything").fill("dark")
         page.get_by_role("button", name="Use dark colors").last.wait_for()
@@ -74,6 +76,7 @@ def test_search_page_works_without_scripts(ana: Person, chrome: Browser, address
     _fill(ana)
     with window(chrome, scripts=False) as seen:
         sign_in(seen.page, address)
+        seen.page.goto(f"{address}/dashboard")
         seen.page.get_by_role("link", name="Search").first.click()
         seen.page.get_by_label("Search everything").fill("link 3")
         seen.page.keyboard.press("Enter")

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import sign_in
+from tests.support.browser_login import sign_in_by_form
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -33,7 +33,7 @@ def test_times_and_days_are_those_of_the_browser(
     context = chrome.new_context(timezone_id=zone, service_workers="block")
     with window(chrome, context=context) as seen:
         page = seen.page
-        sign_in(page, address)
+        sign_in_by_form(page, address)
         named = page.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone")
         for typed, stored in (("2999-07-04T18:00", summer), ("2999-12-24T18:00", winter)):
             _create_link(page, address, typed)

@@ -86,6 +86,7 @@ def test_quick_create_applies_template_and_offers_copy_code_and_share(
     ana.add("utm", name="Newsletter", utm_source="news", utm_medium="e-mail")
     ana.add("domain", domain="https://go.brand.example")
     with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard")
         page.evaluate("() => { navigator.share = async (content) => { window.shared = content.url; }; }")
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 900})
