@@ -83,7 +83,7 @@ def _add_domain(tx: Connection, account: int, settings: Settings, fields: Mappin
 
 
 def _check_domain(tx: Connection, _account: int, settings: Settings, fields: Mapping[str, Any]) -> None:
-    domains.new_columns(tx, settings=settings, **fields)
+    domains.check_new(tx, settings=settings, **fields)
 
 
 def _check_pixel(_tx: Connection, _account: int, _settings: Settings, fields: Mapping[str, Any]) -> None:

@@ -134,6 +134,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
         "domain": "https://go.brand.example",
         "redirectroot": "https://brand.example/",
         "redirect404": "",
+        "alsowww": False,
         **dict.fromkeys(("brandname", "brandcolor", "brandlogo"), ""),
     }
     ana.update("domain", item, redirect404="https://brand.example/404", domain="https://ignored.example")
@@ -143,6 +144,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
         "domain": "https://go.brand.example",
         "redirectroot": "",
         "redirect404": "https://brand.example/404",
+        "alsowww": False,
         **dict.fromkeys(("brandname", "brandcolor", "brandlogo"), ""),
     }
 

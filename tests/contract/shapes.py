@@ -59,7 +59,7 @@ SHARE: Shape = {
     "date": TIMESTAMP,
 }
 DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
-DOMAIN_DETAILS: Shape = {**DOMAIN, "brandname": str, "brandcolor": str, "brandlogo": str}
+DOMAIN_DETAILS: Shape = {**DOMAIN, "alsowww": bool, "brandname": str, "brandcolor": str, "brandlogo": str}
 SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}
 SPLASH: Shape = {
     **SPLASH_ITEM,

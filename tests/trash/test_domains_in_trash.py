@@ -44,7 +44,7 @@ def test_domain_that_was_added_again_is_not_restored(
 ) -> None:
     batch = _delete(dashboard, ana.add("domain", domain=_ORIGIN))
     (ana if is_own else ben).add("domain", domain=_ORIGIN)
-    message = "This domain was added again after it was deleted, so it cannot be restored."
+    message = "This domain, or the same with or without www., was added after it was deleted, so it cannot be restored."
     assert _undo(dashboard, batch) == message
     assert len(entries(ana.database, ana)) == 1
 

@@ -94,7 +94,8 @@ def test_cached_logos_are_bounded() -> None:
     logo_text = "x" * 32_000
     for number in range(2_000):
         brand = Brand("A", logo=f"{number}{logo_text}")
-        cache.put_domain(f"{number}.example", DomainView(number, 1, "https", "", "", brand=brand), version=0)
-    views = [cache.get_domain(f"{number}.example")[1] for number in range(2_000)]
-    assert sum(len(view.brand.logo) for view in views if view) < 17 * 1024 * 1024
+        view = DomainView(number, 1, f"{number}.example", "https", "", "", brand=brand)
+        cache.put_domain(f"{number}.example", view, version=0)
+    cached = [cache.get_domain(f"{number}.example")[1] for number in range(2_000)]
+    assert sum(len(each.brand.logo) for each in cached if each) < 17 * 1024 * 1024
     assert cache.get_domain("1999.example")[0]

@@ -75,7 +75,7 @@ def client(options: Settings, shared_database: Database) -> Iterator[ProtocolCli
         patch.setattr("secrets.token_urlsafe", lambda _: "random")  # all visitors have the same cookie
         patch.setattr("waypost.visits.request_sniffer._REQUESTS_TO_COMPILE", 2)
         client.add_link("first")
-        brand = {"domain": "https://brand.example", "redirect404": "https://brand.example.org/404"}
+        brand = {"domain": "https://brand.example", "redirect404": "https://brand.example.org/404", "alsowww": True}
         assert client.request(client.api_request("POST", "/api/domain/add", brand))[9:12] == b"200"
         for slug, fields in CAMPAIGNS.items():
             campaign = {"name": slug, "slug": slug, **fields}
@@ -102,7 +102,7 @@ def client(options: Settings, shared_database: Database) -> Iterator[ProtocolCli
 
 HOSTS = [
     *(b"go.localhost:8000", b"GO.localhost", b"localhost", b"127.0.0.1:8000", b"[::1]:8000", b""),
-    *(b"brand.example", b"Brand.Example:443", b"brand.example.", b"unknown.example"),
+    *(b"brand.example", b"Brand.Example:443", b"brand.example.", b"unknown.example", b"WWW.brand.example:80"),
 ]
 ODD_HOSTS = [*HOSTS, b"[::1", b"a b", b"go.localhost:x", b"\xff.example", b"x" * 300, b"brand.example, go.localhost"]
 TARGETS = [

@@ -27,7 +27,7 @@ def list_domains(json: console.AsJson = False) -> None:
     """List the branded domains of all accounts, and the number of items on each."""
     with access.database() as database:
         rows = database.read(_rows)
-    console.print_rows(rows, ("id", "domain", "account", "items", "created"), json=json)
+    console.print_rows(rows, ("id", "domain", "also", "account", "items", "created"), json=json)
 
 
 @domain.command("move")
@@ -105,6 +105,7 @@ def _rows(tx: Connection) -> list[dict[str, Any]]:
         {
             "id": listed.domain.id,
             "domain": f"{listed.domain.scheme}://{listed.domain.host}",
+            "also": listed.domain.other_host if listed.domain.alsowww else "",
             "account": listed.username,
             "items": sum(ops.uses(tx, listed.account, listed.domain.host).values()),
             "created": clock.text(listed.created),

@@ -279,16 +279,16 @@ def translate_unique_violation(unique_errors: UniqueErrors | None) -> Iterator[N
 
 
 def _constraint(error: IntegrityError) -> str:
-    """The name of the violated unique constraint. PostgreSQL reports it; SQLite reports the columns."""
+    """The name of the violated unique constraint. PostgreSQL reports it; SQLite reports columns, or an index."""
     diagnosis = getattr(error.orig, "diag", None)
     if diagnosis is not None:
         return str(diagnosis.constraint_name)
     _, _, columns = str(error.orig).partition("UNIQUE constraint failed: ")
-    return _CONSTRAINTS_BY_COLUMNS.get(columns, "")
+    return _CONSTRAINTS_BY_COLUMNS.get(columns, "") if columns else ""
 
 
 _CONSTRAINTS_BY_COLUMNS = {
-    ", ".join(f"{table.name}.{column.name}" for column in columns): str(name)
+    ", ".join(f"{table.name}.{column.name}" for column in columns) or f"index '{name}'": str(name)
     for table in schema.metadata.tables.values()
     for name, columns in (
         *((each.name, each.columns) for each in table.constraints if isinstance(each, ColumnCollectionConstraint)),

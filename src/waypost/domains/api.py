@@ -19,6 +19,7 @@ from waypost.branding.brand import MAX_NAME, checked_name
 from waypost.domains import ops, ownership_check
 from waypost.errors import Problem
 from waypost.pictures import brand_logos
+from waypost.urls import www_hosts
 from waypost.urls.short_urls import origin
 
 _MAX_LOGO_LENGTH = 3 * 1024 * 1024  # characters: Base64 takes four for three bytes
@@ -26,6 +27,10 @@ router = APIRouter(tags=["Branded domains"])
 _DOMAIN = Field(description="Scheme and host name of the domain.", examples=["https://go.brand.example"])
 _ROOT = Field(description="Destination of visits to the root of the domain.", examples=["https://brand.example/"])
 _IGNORE_CASE = Field(description="True if aliases are found in upper and lower case alike.", examples=[False])
+_ALSO_WWW = Field(
+    description="True if the same host is answered with and without `www.`. Only this domain can have both names then.",
+    examples=[False],
+)
 _BRAND_NAME = Field(
     description=f"Name on the pages of the domain, at most {MAX_NAME} characters; the installation's by default.",
     examples=["Brand"],
@@ -54,6 +59,7 @@ class DomainOut(BaseModel):
 class DomainWithBrand(DomainOut):
     """A branded domain, with the brand of its pages."""
 
+    alsowww: bool = _ALSO_WWW
     brandname: str = _BRAND_NAME
     brandcolor: str = _BRAND_COLOR
     brandlogo: str = _BRAND_LOGO
@@ -91,6 +97,7 @@ class NewDomain(Body):
     redirectroot: Annotated[Url | None, _ROOT] = None
     redirect404: Annotated[Url | None, _NOT_FOUND] = None
     ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
+    alsowww: Annotated[bool | None, _ALSO_WWW] = None
     brandname: _BrandName | None = None
     brandcolor: _BrandColor | None = None
     brandlogo: _BrandLogo | None = None
@@ -104,6 +111,7 @@ class DomainChange(Body):
     redirectroot: Annotated[Url | None, _ROOT] = None
     redirect404: Annotated[Url | None, _NOT_FOUND] = None
     ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
+    alsowww: Annotated[bool | None, _ALSO_WWW] = None
     brandname: _BrandName | None = None
     brandcolor: _BrandColor | None = None
     brandlogo: _BrandLogo | None = None
@@ -122,9 +130,9 @@ def read_domain(context: Context, id: PathId) -> DomainDetails:
     """Read a branded domain."""
 
     def work(tx: Connection) -> DomainDetails:
-        shown, brand = _shown(ops.get_owned(tx, context.account, id)), brands.of_domain(tx, context.account, id)
+        domain, brand = ops.get_owned(tx, context.account, id), brands.of_domain(tx, context.account, id)
         fields = {"brandname": brand.name, "brandcolor": brand.color, "brandlogo": brand.logo}
-        return DomainDetails(details=DomainWithBrand(**shown.model_dump(), **fields))
+        return DomainDetails(details=DomainWithBrand(**_shown(domain).model_dump(), alsowww=domain.alsowww, **fields))
 
     return context.read(work)
 
@@ -139,7 +147,7 @@ def read_domain_statistics(context: Context, id: PathId, span: RequestedSpan) ->
 @router.post("/domain/add")
 def create_domain(context: Context, body: NewDomain) -> Change[CreatedResponse]:
     """Add a branded domain. Its DNS records must point at the service."""
-    refuse_elsewhere(context, body.domain)
+    refuse_elsewhere(context, body)
     return Change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
         lambda domain: CreatedResponse(id=domain.id),
@@ -152,6 +160,7 @@ def update_domain(context: Context, id: PathId, body: DomainChange) -> Change[Me
 
     Fields that are not sent keep their values; `null` sets the default.
     """
+    refuse_other_elsewhere(context, id, body)
     return Change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
         lambda _: MessageResponse(message="Domain has been updated successfully."),
@@ -172,16 +181,29 @@ def _shown(domain: ops.Domain) -> DomainOut:
     return DomainOut(id=domain.id, domain=address, redirectroot=domain.redirectroot, redirect404=domain.redirect404)
 
 
-def refuse_elsewhere(context: RequestContext, domain: str) -> None:
+def refuse_elsewhere(context: RequestContext, body: NewDomain) -> None:
     """Ask the domain itself where it points, before and outside the transaction that adds it (decision 39)."""
-    scheme, host = ops.parse(domain, context.settings)
+    scheme, host = ops.parse(body.domain, context.settings)
     if context.settings.checks_domains:
         ask(context, scheme, host)
+        if body.alsowww and (other := www_hosts.other_host(host)):
+            ask(context, scheme, other, field="alsowww")
 
 
-def ask(context: RequestContext, scheme: str, host: str) -> None:
-    """Raise INVALID on `domain` unless it points at this service now."""
+def refuse_other_elsewhere(context: RequestContext, domain: int, body: DomainChange) -> None:
+    """Do so for the host with or without `www.`, before a change lets the domain answer it, too."""
+    if not body.alsowww or not context.settings.checks_domains:
+        return
+    before = context.read(lambda tx: ops.get_owned(tx, context.account, domain))
+    if not before.alsowww and before.other_host:
+        ask(context, before.scheme, before.other_host, field="alsowww")
+
+
+def ask(context: RequestContext, scheme: str, host: str, *, field: ownership_check.Field = "domain") -> None:
+    """Raise INVALID on `field` unless a host points at this service now."""
     challenge = ownership_check.new_challenge()
     expected = context.read(lambda tx: ownership_check.proof(tx, challenge))
-    with context.fetch("domain", seconds=ownership_check.SECONDS) as seconds:
-        ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected, seconds=seconds)
+    with context.fetch(field, seconds=ownership_check.SECONDS) as seconds:
+        ownership_check.must_point_here(
+            scheme, host, challenge=challenge, expected=expected, seconds=seconds, field=field
+        )

@@ -1,7 +1,7 @@
 """Branded domains: additional host names for the links of an account."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TypedDict, Unpack
 
@@ -15,16 +15,16 @@ from waypost.db.schema import accounts, aliases, domains
 from waypost.errors import Kind, Problem, invalid, taken
 from waypost.settings import Settings
 from waypost.uris import ascii_host
-from waypost.urls import alias_case, blocklist, redirect_loops, validation
+from waypost.urls import alias_case, blocklist, redirect_loops, validation, www_hosts
 
-_TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
+_TAKEN = taken("domain", "That domain is in use already.")
 _URLS = ("redirectroot", "redirect404")
 _FORM = re.compile(r"(https?)://([^/?#@:\\\s]+)/?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A branded domain: `scheme` and `host` make its address."""
+    """A branded domain: `scheme` and `host` make its address. With `alsowww`, it answers `other_host` too."""
 
     id: int
     scheme: str
@@ -32,6 +32,17 @@ class Domain:
     redirectroot: str
     redirect404: str
     ignorecase: bool
+    alsowww: bool
+
+    @property
+    def other_host(self) -> str:
+        """The same host with or without `www.`; "" if there is no such host name."""
+        return www_hosts.other_host(self.host)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host names that it answers."""
+        return www_hosts.names(self.host, alsowww=self.alsowww)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ class Fields(TypedDict, total=False):
     redirectroot: str | None
     redirect404: str | None
     ignorecase: bool | None
+    alsowww: bool | None
     brandname: str | None
     brandcolor: str | None
     brandlogo: str | None
@@ -80,22 +92,35 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
 
 def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fields: Unpack[Fields]) -> Domain:
     """Register a domain. Raises INVALID or TAKEN."""
-    values = new_columns(tx, domain=domain, settings=settings, **fields)
+    values = _free_columns(tx, domain=domain, settings=settings, **fields)
     host = str(values["host"])
     change_log.record(tx, host)
-    added = get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
+    added = get_owned(tx, account, crud.add(tx, domains, account, values, _unique_errors(host)))
     if added.ignorecase:  # it may have had aliases before
         alias_case.fold_aliases(tx, host)
     return added
 
 
-def new_columns(
+def _free_columns(
     tx: Connection, *, domain: str, settings: Settings, **fields: Unpack[Fields]
 ) -> dict[str, str | bool | None]:
-    """Return the columns of a new domain. Raises INVALID."""
+    """Return the columns of a new domain. Raises INVALID, and TAKEN with the problem of the first host that is in use.
+
+    The unique indexes are exact, but if both hosts are in use, the database chooses which of them it reports.
+    """
     scheme, host = parse(domain, settings)
     _require_name(NO_BRAND, fields)
-    return {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
+    blank = Domain(id=0, scheme=scheme, host=host, redirectroot="", redirect404="", ignorecase=False, alsowww=False)
+    values = _checked(tx, blank, fields, settings)
+    errors = _unique_errors(host)
+    for name in www_hosts.find(tx, www_hosts.names(host, alsowww=bool(values.get("alsowww")))):
+        raise errors["domains_www_host_unique" if name.startswith(www_hosts.WWW) else "domains_bare_host_unique"]
+    return {"scheme": scheme, "host": host, **values}
+
+
+def check_new(tx: Connection, *, domain: str, settings: Settings, **fields: Unpack[Fields]) -> None:
+    """Raise what adding a domain raises now: INVALID or TAKEN."""
+    _free_columns(tx, domain=domain, settings=settings, **fields)
 
 
 def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
@@ -103,7 +128,8 @@ def change(tx: Connection, account: int, domain: int, *, settings: Settings, **f
     crud.lock_row(tx, domains, account, domain)
     before = get_owned(tx, account, domain)
     _require_name(brands.of_domain(tx, account, domain), fields)
-    crud.change(tx, domains, account, domain, _checked(tx, before.host, fields, settings))
+    values = _checked(tx, before, fields, settings)
+    crud.change(tx, domains, account, domain, values, _unique_errors(before.host))
     change_log.record(tx, before.host)
     if fields.get("ignorecase") and not before.ignorecase:
         alias_case.fold_aliases(tx, before.host)
@@ -124,10 +150,17 @@ def everyone(tx: Connection) -> list[Listed]:
 
 def find(tx: Connection, host: str) -> tuple[int, Domain]:
     """Return a domain by its host name, and the id of its account. Raises NOT_FOUND."""
-    row = tx.execute(select(domains).where(domains.c.host == host.strip().lower())).mappings().first()
+    query = select(domains).where(www_hosts.is_named("host"))
+    row = tx.execute(query, www_hosts.named("host", host.strip().lower())).mappings().first()
     if row is None:
         raise Problem(Kind.NOT_FOUND, f"There is no branded domain {host}. `waypost domain list` shows all of them.")
     return row["account"], _domain(row)
+
+
+def hosts_of(tx: Connection, account: int, host: str) -> tuple[str, ...]:
+    """Return the host names that the account's domain of a host answers; the host alone if there is no such domain."""
+    query = select(domains.c.alsowww).where(domains.c.account == account, domains.c.host == host)
+    return www_hosts.names(host, alsowww=bool(tx.execute(query).scalar()))
 
 
 def move(tx: Connection, host: str, account: int) -> None:
@@ -144,8 +177,9 @@ def move(tx: Connection, host: str, account: int) -> None:
     if kept:
         raise Problem(Kind.INVALID, f"Its owner has items on {moved.host} ({kept}). Move or delete them first.")
     row = tx.execute(select(domains).where(domains.c.id == moved.id)).mappings().one()
+    errors = _unique_errors(moved.host)
     remove(tx, owner, moved.id)
-    crud.add(tx, domains, account, {name: row[name] for name in row if name not in ("id", "account")}, _TAKEN)
+    crud.add(tx, domains, account, {name: row[name] for name in row if name not in ("id", "account")}, errors)
     change_log.record(tx, moved.host)
 
 
@@ -161,8 +195,24 @@ def _domain(row: RowMapping) -> Domain:
     return Domain(**{field.name: row[field.name] for field in fields(Domain)})
 
 
-def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | bool | None]:
+def _unique_errors(host: str) -> crud.UniqueErrors:
+    """Return the problems of a domain if another one has its host, or the same with or without `www.`."""
+    other = www_hosts.other_host(host)
+    other_taken = taken("alsowww", f"alsowww must be false: {other} is in use already.")
+    is_www = host.startswith(www_hosts.WWW)
+    return {
+        "domains_host_unique": _TAKEN,
+        "domains_bare_host_unique": other_taken if is_www else _TAKEN,
+        "domains_www_host_unique": _TAKEN if is_www else other_taken,
+    }
+
+
+def _checked(tx: Connection, before: Domain, fields: Fields, settings: Settings) -> dict[str, str | bool | None]:
     checked: dict[str, str | bool | None] = {}
+    also_www = bool(fields.get("alsowww", before.alsowww))
+    if also_www and not before.alsowww:
+        _require_other_host(before, [name for name in _URLS if name not in fields], settings)
+    hosts = www_hosts.names(before.host, alsowww=also_www)
     for name, value in fields.items():
         assert value is None or isinstance(value, str | bool)
         if not isinstance(value, str) or name not in _URLS:
@@ -170,9 +220,26 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
             continue
         url = checked[name] = validation.web_url(value, field=name) if value else None
         if url:
-            _refuse_redirect_loop(tx, url, host=host, field=name, settings=settings)
+            _refuse_redirect_loop(tx, url, hosts=hosts, field=name, settings=settings)
             blocklist.refuse(tx, [url], field=name)
     return checked
+
+
+def _require_other_host(domain: Domain, kept: Iterable[str], settings: Settings) -> None:
+    """Raise INVALID on `alsowww` unless a domain can answer its host with or without `www.` too.
+
+    `kept` are its redirects that stay as they are.
+    """
+    other = domain.other_host
+    if not other:
+        raise invalid("alsowww", f"alsowww must be false: {domain.host} has no other host name with or without www.")
+    if other in settings.own_hosts:
+        raise invalid("alsowww", f"alsowww must be false: {other} is this service's own host.")
+    for name in kept:
+        if (url := getattr(domain, name)) and validation.host_of(url) == other:
+            raise invalid(
+                "alsowww", f"alsowww must be false: {name} redirects to {other}, so that would create a redirect loop."
+            )
 
 
 def _require_name(before: Brand, fields: Fields) -> None:
@@ -181,7 +248,7 @@ def _require_name(before: Brand, fields: Fields) -> None:
     require_name(Brand(name=str(name or ""), logo=str(logo or "")), field="brandname")
 
 
-def _refuse_redirect_loop(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
+def _refuse_redirect_loop(tx: Connection, url: str, *, hosts: Sequence[str], field: str, settings: Settings) -> None:
     redirect_loops.refuse_own(tx, url, field=field, settings=settings)
-    if validation.host_of(url) == host:
+    if validation.host_of(url) in hosts:
         raise invalid(field, f"{field} must not lead to the domain itself: that would create a redirect loop.")

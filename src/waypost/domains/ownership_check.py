@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -13,15 +14,17 @@ from waypost.signing import installation_signer
 PATH = "/.well-known/waypost/"
 SECONDS = 10
 """The time for a request to a domain."""
+Field = Literal["domain", "alsowww"]
+"""The field that a host is checked for."""
 _CHALLENGE_BYTES = 16
 _MAX_CHALLENGE = 64  # characters
 
 
 class NotPointingHere(Problem):
-    """INVALID on `domain`: it does not point to this server. `reason` is a sentence that says why."""
+    """INVALID on `domain` or `alsowww`: a host does not point to this server. `reason` is a sentence that says why."""
 
-    def __init__(self, message: str, reason: str) -> None:
-        super().__init__(Kind.INVALID, message, field="domain")
+    def __init__(self, message: str, field: Field, reason: str) -> None:
+        super().__init__(Kind.INVALID, message, field=field)
         self.reason = reason
 
 
@@ -42,9 +45,10 @@ def must_point_here(
     challenge: str,
     expected: str,
     seconds: float,
+    field: Field = "domain",
     resolver: Resolver = safe_client.resolve,
 ) -> None:
-    """Raise INVALID on `domain` unless a request to the host reaches this installation.
+    """Raise INVALID on `field` unless a request to the host reaches this installation.
 
     The certificate is not verified: it may be issued only after the domain is added, and the proof does not need it.
     """
@@ -56,10 +60,20 @@ def must_point_here(
             f"domain must point at this service before it is added; {host} does not:"
             f" the request to {scheme}://{host} failed: {error}."
         )
-        raise NotPointingHere(message, f"The request to {scheme}://{host} failed: {error}.") from error
+        if field == "alsowww":
+            message = (
+                f"alsowww must be false until {host} points at this service:"
+                f" the request to {scheme}://{host} failed: {error}."
+            )
+        raise NotPointingHere(message, field, f"The request to {scheme}://{host} failed: {error}.") from error
     if not hmac.compare_digest(response.body.strip(), expected.encode()):
         message = (
             f"domain must point at this service before it is added; {host} does not:"
             f" another service answered the request to {scheme}://{host}."
         )
-        raise NotPointingHere(message, f"Another service answered the request to {scheme}://{host}.")
+        if field == "alsowww":
+            message = (
+                f"alsowww must be false until {host} points at this service:"
+                f" another service answered the request to {scheme}://{host}."
+            )
+        raise NotPointingHere(message, field, f"Another service answered the request to {scheme}://{host}.")

@@ -12,22 +12,23 @@ from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.domains import ops
-from waypost.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere
+from waypost.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere, refuse_other_elsewhere
 from waypost.domains.ownership_check import NotPointingHere
 from waypost.errors import Kind, Problem
 from waypost.http import safe_client
+from waypost.urls import www_hosts
 from waypost.urls.short_urls import origin
 
 pages = Router()
 _LIST = "/dashboard/domains"
 _UNCHECKED = ("", "")
-_SHAPE = Shape(flags=("ignorecase",), urls=("redirectroot", "redirect404"))
+_SHAPE = Shape(flags=("ignorecase", "alsowww"), urls=("redirectroot", "redirect404"))
 
 
 @pages.get("/dashboard/domains")
 def list_domains(context: PageContext) -> Response:
     page = context.read(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render_list("domains/list.html", page, address=_origin)
+    return context.render_list("domains/list.html", page, addresses=_addresses)
 
 
 @pages.get("/dashboard/domains/new")
@@ -50,7 +51,7 @@ def add_domain(context: PageContext) -> Response:
         body = form.read(NewDomain, context.time_zone, _SHAPE)
         if context.settings.checks_domains:
             _count_check(context)
-        refuse_elsewhere(context, body.domain)
+        refuse_elsewhere(context, body)
         return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
 
     domain = form.attempt(add)
@@ -87,7 +88,10 @@ def save_domain(context: PageContext, id: int) -> Response:
     def stored(tx: Connection) -> Mapping[str, Value]:
         return _values(ops.get_owned(tx, context.account, id))
 
-    if not context.update(form, DomainChange, ops.change, id, stored, _SHAPE, settings=context.settings):
+    if not (
+        form.attempt(lambda: _ask_other_host(context, domain, form))
+        and context.update(form, DomainChange, ops.change, id, stored, _SHAPE, settings=context.settings)
+    ):
         return _edit_page(context, domain, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
@@ -115,12 +119,22 @@ def delete_domain(context: PageContext, id: int) -> Response:
     return trash.delete(context, "domain", [id], trash.one_by_one(ops.remove), singular="The domain was deleted.")
 
 
+def _ask_other_host(context: PageContext, domain: ops.Domain, form: Form) -> bool:
+    """Check the host with or without `www.` before the domain answers it, too; then return True."""
+    body = form.read(DomainChange, context.time_zone, _SHAPE)
+    if body.alsowww and not domain.alsowww and context.settings.checks_domains:
+        _count_check(context)
+    refuse_other_elsewhere(context, domain.id, body)
+    return True
+
+
 def _records_page(context: PageContext, domain: str, form: Form, *, status: int = 200) -> Response:
     return context.render(
         "domains/new.html",
         status=status,
         form=form,
         origin=domain,
+        other=_other_host(context, domain.partition("://")[2]),
         records=_records(context, domain),
         result=_check(context, domain) if context.query("check") else _UNCHECKED,
         is_check_required=context.settings.checks_domains,
@@ -128,23 +142,26 @@ def _records_page(context: PageContext, domain: str, form: Form, *, status: int 
 
 
 def _edit_page(context: PageContext, domain: ops.Domain, form: Form, *, status: int = 200) -> Response:
-    domain_origin = _origin(domain)
+    domain_origin = origin("", domain.host, domain.scheme)
     return context.render(
         "domains/edit.html",
         status=status,
         form=form,
         domain=domain,
         origin=domain_origin,
-        records=_records(context, domain_origin),
+        other=_other_host(context, domain.host),
+        records=[record for address in _addresses(domain) for record in _records(context, address)],
         result=_check(context, domain_origin) if context.query("check") else _UNCHECKED,
     )
 
 
 def _check(context: PageContext, domain: str) -> tuple[str, str]:
-    """Check whether a domain points to this server. Return `ok` or `failed`, and the reason."""
+    """Check whether a domain, with all its hosts, points to this server. Return `ok` or `failed`, and the reason."""
     try:
         _count_check(context)
-        ask(context, *ops.parse(domain, context.settings))
+        scheme, host = ops.parse(domain, context.settings)
+        for name in context.read(lambda tx: ops.hosts_of(tx, context.account, host)):
+            ask(context, scheme, name)
     except NotPointingHere as problem:
         return "failed", problem.reason
     except Problem as problem:
@@ -183,8 +200,14 @@ def _parse(context: PageContext, text: str) -> str:
     return f"{scheme}://{host}"
 
 
-def _origin(domain: ops.Domain) -> str:
-    return origin("", domain.host, domain.scheme)
+def _addresses(domain: ops.Domain) -> Sequence[str]:
+    return [origin("", host, domain.scheme) for host in domain.hosts]
+
+
+def _other_host(context: PageContext, host: str) -> str:
+    """Return the host with or without `www.` that the domain can answer too; "" if there is none."""
+    other = www_hosts.other_host(host)
+    return "" if other in context.settings.own_hosts else other
 
 
 def _values(domain: ops.Domain) -> Mapping[str, Value]:
@@ -193,4 +216,5 @@ def _values(domain: ops.Domain) -> Mapping[str, Value]:
         "redirectroot": domain.redirectroot,
         "redirect404": domain.redirect404,
         "ignorecase": "on" if domain.ignorecase else "",
+        "alsowww": "on" if domain.alsowww else "",
     }

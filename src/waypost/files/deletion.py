@@ -72,7 +72,7 @@ def _confirmation(request: Request, services: Services, file: _File) -> Response
 async def _find(request: Request, services: Services) -> _File | None:
     """Return the file if the signature is right. A suspended account keeps its files."""
     file, signature = request.path_params["file"], request.path_params["signature"]
-    if request_host(request, services.settings) != OWN or not _is_number(file):
+    if request_host(request) != OWN or not _is_number(file):
         return None
     row = await services.read(lambda tx: _read(tx, int(file)))
     if row is None:

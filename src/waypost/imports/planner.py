@@ -24,7 +24,7 @@ from waypost.imports.record import MAX_URL, Record
 from waypost.links import creation
 from waypost.noun_functions import FUNCTIONS
 from waypost.settings import Settings
-from waypost.urls import alias_rules, blocklist, hostnames, validation
+from waypost.urls import alias_rules, blocklist, hostnames, validation, www_hosts
 from waypost.urls.alias_namespace import OWN
 
 _MAX_HOST = 253
@@ -228,7 +228,7 @@ class _Planner:
                     blocklist.refuse(tx, [candidate.url], field="url")
             except Problem as problem:
                 candidate.problem = problem.message
-        for host in tx.execute(select(domains.c.host).where(domains.c.host.in_(foreign))).scalars():
+        for host in www_hosts.find(tx, foreign):
             for candidate in foreign[host]:
                 candidate.problem = candidate.problem or validation.loop("url").message
 

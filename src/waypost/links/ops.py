@@ -161,7 +161,7 @@ def _ids(text: str | None) -> list[int]:
 
 def find_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> int:
     """Return the id of the account's link with an alias or short URL. Raises NOT_FOUND."""
-    host, alias = hostnames.split_short(short, settings=settings)
+    host, alias = hostnames.split_short(tx, short, settings=settings)
     link = alias_namespace.owned_item(tx, account, "link", host=host, alias=alias)
     if link is None:
         raise not_found("link")

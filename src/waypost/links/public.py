@@ -60,7 +60,7 @@ async def preview_link(request: Request, services: Services, link: LinkView) -> 
     outcome = await services.visits.preview(link)
     if isinstance(outcome, Refusal):
         return services.pages.refuse(request, "missing" if outcome.reason == "locked" else outcome.reason)
-    host = request_host(request, services.settings)
+    host = request_host(request)
     report = report_url(services.settings.base, host, await services.visits.scheme(host), link.alias)
     return services.pages.preview(
         request,

@@ -21,7 +21,8 @@ class DomainState(Result):
     """The state of a branded domain."""
 
     domain: str = Field(description="Scheme and host name of the domain.")
-    points_here: bool = Field(description="True if a request to the domain reached this service just now.")
+    also: str | None = Field(description="The same host with or without `www.`, if the domain answers that too.")
+    points_here: bool = Field(description="True if a request to every host of the domain reached this service now.")
     problem: str | None = Field(description="The reason, if the request did not reach this service.")
     redirect_root: str = Field(description="Destination of visits to the root of the domain; empty for none.")
     redirect_404: str = Field(description="Destination of visits to unknown aliases; empty for an error page.")
@@ -35,11 +36,13 @@ def check_domain(context: ToolContext, arguments: CheckDomain) -> DomainState:
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, arguments.id))
     problem = None
     try:
-        api.ask(context, domain.scheme, domain.host)
+        for host in domain.hosts:
+            api.ask(context, domain.scheme, host)
     except NotPointingHere as error:
         problem = error.reason
     return DomainState(
         domain=origin("", domain.host, domain.scheme),
+        also=domain.other_host if domain.alsowww else None,
         points_here=problem is None,
         problem=problem,
         redirect_root=domain.redirectroot,

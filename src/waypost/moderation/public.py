@@ -66,7 +66,7 @@ class _ReportForm:
 
 async def report(request: Request, services: Services) -> Response:
     """Show the form, or store a submitted one."""
-    if request_host(request, services.settings) != OWN:
+    if request_host(request) != OWN:
         return services.pages.refuse(request, "missing")
     if request.method != "POST":
         return _form_page(request, services, _ReportForm(request.query_params.get("url", "")[:_MAX_URL]))
@@ -118,30 +118,31 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> _Fa
     reason = next((reason for reason in _REASONS if reason == form.reason), None)
     if reason is None:
         return _NO_REASON
-    host, alias = _parse_short_url(form.url, services.settings)
-    if not (is_valid_name(host, 253) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
+    reported = await services.visits.read(lambda tx: _find_alias(tx, form.url, services.settings))
+    if reported is None:
         return _NO_LINK
-    stored_alias = await services.visits.read(lambda tx: _find_alias(tx, host, alias))
-    if stored_alias is None:
-        return _NO_LINK
+    host, alias = reported
     limit = attempts_of(network, REPORTS_PER_HOUR)
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.change(
         lambda tx: reports.add(
-            tx, host=host, alias=stored_alias, reason=reason, comment=form.comment, reporter=reporter, limit=limit
+            tx, host=host, alias=alias, reason=reason, comment=form.comment, reporter=reporter, limit=limit
         ),
         durability="relaxed",
     )
     return None if is_stored else _LIMIT
 
 
-def _find_alias(tx: Connection, host: str, alias: str) -> str | None:
-    """Return the alias that is meant, also by the URL of its QR code; None if it is not served."""
+def _find_alias(tx: Connection, url: str, settings: Settings) -> tuple[str, str] | None:
+    """Return (host, alias) of a short URL, also of the URL of its QR code; None if it is not served."""
+    host, alias = _parse_short_url(tx, url, settings)
+    if not (is_valid_name(host, 253) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
+        return None
     for name in (alias, alias.removesuffix("/qr")):
         stored = alias_namespace.canonical(tx, host, name)
         is_known = alias_namespace.find(tx, host, stored) is not None
         if is_known and (host == ROTATORS or lookup.scheme_of(tx, host, stored) is not None):
-            return stored
+            return host, stored
     return None
 
 
@@ -156,7 +157,7 @@ def _reporter_hash(signer: Signer, network: str) -> bytes:
     return signer.digest("reporter", str(clock.now() // _DAY_SECONDS), network)[:16]
 
 
-def _parse_short_url(url: str, settings: Settings) -> tuple[str, str]:
+def _parse_short_url(tx: Connection, url: str, settings: Settings) -> tuple[str, str]:
     """Return (host, alias) in the namespace of a short URL, ignoring a query, and a `+` after the alias."""
     plain = url.partition("#")[0].partition("?")[0].rstrip("/").removesuffix("+")
     try:
@@ -165,7 +166,7 @@ def _parse_short_url(url: str, settings: Settings) -> tuple[str, str]:
         return OWN, ""
     if parts.path.startswith(f"{ROTATORS}/") and hostnames.is_own(parts.netloc, settings):
         return ROTATORS, parts.path.removeprefix(f"{ROTATORS}/")
-    return hostnames.split_short(plain, settings=settings)
+    return hostnames.split_short(tx, plain, settings=settings)
 
 
 async def _read_form(request: Request) -> _ReportForm:

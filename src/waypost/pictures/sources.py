@@ -89,7 +89,7 @@ def _load_own_file(context: RequestContext, source: str, rules: Rules) -> bytes 
 
 def _find_file(tx: Connection, account: int, short: str, settings: Settings) -> tuple[str, int] | None:
     """Return (object, size) of the account's file, while its bytes are kept."""
-    host, alias = hostnames.split_short(short, settings=settings)
+    host, alias = hostnames.split_short(tx, short, settings=settings)
     file = alias_namespace.owned_item(tx, account, "file", host=host, alias=alias)
     kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
     row = tx.execute(kept).first()

@@ -67,14 +67,14 @@ class _InvalidQuery(Exception):
 
 async def qr_image(request: Request, services: Services) -> Response:
     """`/qr/<alias>[.png|.svg|.pdf]`, on the service's own host."""
-    if request_host(request, services.settings) != OWN:
+    if request_host(request) != OWN:
         return services.pages.refuse(request, "missing")
     return await _respond(request, services, OWN, request.path_params["name"], only_qr=True)
 
 
 async def short_url_image(request: Request, services: Services) -> Response:
     """`<short URL>/qr`."""
-    host = request_host(request, services.settings)
+    host = request_host(request)
     return await _respond(request, services, host, request.path_params["alias"], only_qr=False)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, false, func, literal, or_, true
 
-from waypost.db.schema import campaigns, channel_items
+from waypost.db.schema import campaigns, channel_items, domains
 from waypost.db.schema.nouns import OWN, Noun
 from waypost.search.words import Word
 from waypost.text_folding import INVISIBLE, unfolded
@@ -45,6 +45,8 @@ def _matches_word(tx: Connection, noun: Noun, word: Word) -> ColumnElement[bool]
             alternatives.append(contains(tx, alias, word.text))
         alternatives += (word.begins_short_url(host, alias, folder=folder) for folder in noun.alias.folders)
         alternatives.append(host.in_(word.hosts) if word.hosts else false())
+    if noun.table is domains and word.hosts:
+        alternatives.append(columns.host.in_(word.hosts))
     if noun.channel_item and word.channels:
         alternatives.append(columns.id.in_(word.items_of_channels(channel_items.c[noun.channel_item])))
     if noun.table is campaigns and word.short and (page := _LIST_PAGE.fullmatch(word.short[1])):

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, false
 from waypost.db.schema import campaigns, channel_items, channels, domains
 from waypost.settings import Settings
 from waypost.text_folding import folded, without_invisible
-from waypost.urls import alias_namespace
+from waypost.urls import alias_namespace, www_hosts
 
 MAX_WORDS = 10
 """Further words of a search are ignored."""
@@ -102,7 +102,8 @@ def _word(
     rest = rest if scheme.lower() in ("http", "https") else text
     name, slash, path = rest.partition("/")
     name = _without_port(name).lower()
-    name = bare if (bare := name.removeprefix("www.")) in (*settings.own_hosts, *hosts) else name
+    other = www_hosts.other_host(name)
+    name = other if other in (*settings.own_hosts, *hosts) and name not in hosts else name
     alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
     own = name in settings.own_hosts or bool(slash and not name)
     short = None

@@ -14,7 +14,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from waypost import reasons, secret_files
@@ -22,13 +22,13 @@ from waypost.clicks.geo import databases
 from waypost.db import faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
-from waypost.db.schema import domains
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.server import health, installation, private_files
 from waypost.settings import Settings
 from waypost.storage.factory import PROBES, lost_objects, open_store, probe
+from waypost.urls import www_hosts
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
 _MIN_OPEN_FILES = 4096
@@ -95,8 +95,7 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
 
 
 def _former_domains(settings: Settings, opened: Database) -> Iterator[Finding]:
-    query = select(domains.c.host).where(domains.c.host.in_(settings.former)).order_by(domains.c.host)
-    for host in opened.read(lambda tx: tx.execute(query).scalars().all()):
+    for host in sorted(opened.read(lambda tx: www_hosts.find(tx, settings.former))):
         text = f"The domain {host} of an account is in WAYPOST_FORMER_HOSTS, so its links do not work."
         yield Finding("W025", "error", text, f"Remove {host} from the setting.")
 

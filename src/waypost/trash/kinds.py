@@ -37,12 +37,11 @@ def _taken_again(kind: Noun) -> UniqueErrors:
     return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else _OTHERS.get(kind.kind, {})
 
 
+_DOMAIN_TAKEN = taken(
+    "domain", "This domain, or the same with or without www., was added after it was deleted, so it cannot be restored."
+)
 _OTHERS: Mapping[str, UniqueErrors] = {
-    "domain": {
-        "domains_host_unique": taken(
-            "domain", "This domain was added again after it was deleted, so it cannot be restored."
-        ),
-    }
+    "domain": {f"domains_{name}_unique": _DOMAIN_TAKEN for name in ("host", "bare_host", "www_host")}
 }
 _SAME_ALIASES = taken(
     "domain", "Aliases that differ only by case were added to this domain, so it cannot be restored: it ignores case."

@@ -24,7 +24,7 @@ from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import Problem, invalid
 from waypost.text_folding import INVISIBLE
 from waypost.uris import ascii_host
-from waypost.urls import validation
+from waypost.urls import validation, www_hosts
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
     from waypost.settings import Settings
@@ -103,7 +103,7 @@ def preloaded(tx: Connection, destinations: Iterable[str], *, settings: "Setting
     for url in destinations:
         with suppress(Problem):  # the check of the URL itself raises it
             hosts.add(validation.foreign_host(url, field="url", settings=settings))
-    branded = set(tx.execute(_BRANDED_HOSTS, {"hosts": sorted(hosts)}).scalars()) if hosts else set()
+    branded = www_hosts.find(tx, hosts).keys() if hosts else set()
     _preloaded[tx] = _Preloaded(read(tx), frozenset(hosts), frozenset(branded))
     try:
         yield
@@ -127,19 +127,19 @@ def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterabl
     """Return the foreign host if it is a branded domain, the blocked ones of the hosts, and all words."""
     known = _preloaded.get(tx)
     if known is None or (foreign_host and foreign_host not in known.hosts):
+        foreign = www_hosts.named("foreign_host", foreign_host)
         if len(hosts) <= _FEW_HOSTS:
             padded = [*hosts, *[""] * (_FEW_HOSTS - len(hosts))]
             parameters = {f"host{n}": host for n, host in enumerate(padded)}
-            return [(row[0], row[1]) for row in _ENTRIES_OF_FEW.fetch_all(tx, foreign_host=foreign_host, **parameters)]
-        return [(row[0], row[1]) for row in tx.execute(_ENTRIES, {"hosts": hosts, "foreign_host": foreign_host})]
+            return [(row[0], row[1]) for row in _ENTRIES_OF_FEW.fetch_all(tx, **foreign, **parameters)]
+        return [(row[0], row[1]) for row in tx.execute(_ENTRIES, {"hosts": hosts, **foreign})]
     branded = [(_DOMAIN, foreign_host)] if foreign_host in known.branded else []
     blocked = [(HOST, host) for host in hosts if host in known.blocklist.hosts]
     return [*branded, *blocked, *((WORD, word) for word in known.blocklist.words)]
 
 
 _entry = blocklist_entries.c
-_branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(domains.c.host == bindparam("foreign_host"))
-_BRANDED_HOSTS = select(domains.c.host).where(domains.c.host.in_(bindparam("hosts", expanding=True)))
+_branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(www_hosts.is_named("foreign_host"))
 
 
 def _select_entries(is_of_hosts: ColumnElement[bool]) -> CompoundSelect[Any]:

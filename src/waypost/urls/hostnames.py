@@ -9,7 +9,7 @@ from waypost.errors import invalid
 from waypost.setting_urls import is_ip_address
 from waypost.settings import Settings
 from waypost.uris import ascii_host
-from waypost.urls import alias_rules
+from waypost.urls import alias_rules, www_hosts
 from waypost.urls.alias_namespace import OWN
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104  # recognized, not bound
@@ -53,7 +53,7 @@ def is_https_only(header: str, settings: Settings) -> bool:
 
 
 def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Settings) -> str:
-    """Return the host of the parameter `domain`: one of the account's branded domains, or the service's own.
+    """Return the host of aliases for the parameter `domain`: that of a domain of the account, or the service's own.
 
     The scheme is optional and the port is ignored (decision 20). Raises INVALID on `domain`.
     """
@@ -61,14 +61,18 @@ def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Setti
     own = {settings.own_host, *settings.former}
     if host and (host in own or (settings.own_host in _LOOPBACK and host in _LOOPBACK)):
         return OWN
-    query = select(domains.c.host).where(domains.c.host == host, domains.c.account == account)
-    if host is None or tx.execute(query).first() is None:
+    query = select(domains.c.host).where(www_hosts.is_named("host"), domains.c.account == account)
+    row = tx.execute(query, www_hosts.named("host", host)).first() if host else None
+    if row is None:
         raise invalid("domain", "domain must be one of your branded domains or this service's own host.")
-    return host
+    return str(row.host)
 
 
-def split_short(short: str, *, settings: Settings) -> tuple[str, str]:
-    """Return (host, alias) of a short URL, or of an alias alone, which is on the service's own host."""
+def split_short(tx: Connection, short: str, *, settings: Settings) -> tuple[str, str]:
+    """Return (host, alias) of a short URL, or of an alias alone, which is on the service's own host.
+
+    The host is that of aliases, with or without the `www.` of the short URL.
+    """
     scheme, _, rest = short.strip().rpartition("://")
     name, slash, path = rest.partition("/")
     if not slash:
@@ -76,7 +80,7 @@ def split_short(short: str, *, settings: Settings) -> tuple[str, str]:
     host = _parse_host(name)
     if host is None:
         return OWN, ""
-    host = OWN if is_own(host, settings) else host
+    host = OWN if is_own(host, settings) else www_hosts.find(tx, [host]).get(host, host)
     return host, alias_rules.normalize(unquote(path), host)
 
 

@@ -54,7 +54,7 @@ def domain_alias_handler(handle_alias: Handler, image: Handler) -> Handler:
 
     async def handle_path(request: Request, services: Services) -> Response:
         path, visits = request.path_params["alias"], services.visits
-        host = request_host(request, services.settings)
+        host = request_host(request)
         preview = "+" if path.endswith("+") else ""
         alias = await visits.canonical_alias(host, path.removesuffix("+"))
         if alias.endswith("/qr") and not preview and await visits.resolve(host, alias) is None:
@@ -89,7 +89,7 @@ async def _visit_unknown(request: Request, services: Services, visit: VisitReque
 
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
     """Show the destination of an alias without a visit (decision 50)."""
-    host = request_host(request, services.settings)
+    host = request_host(request)
     record = await services.visits.resolve(host, alias)
     if record is None:
         return services.pages.refuse(request, "missing")

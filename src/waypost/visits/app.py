@@ -24,6 +24,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.domain_view import DomainView
 from waypost.visits.forgiving_paths import meant_path
+from waypost.visits.request import HOST_KEY
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
 from waypost.visits.services import Handler, Services
 
@@ -45,10 +46,20 @@ class PublicApp:
     def __init__(self, routes: Iterable[PublicRoute], domain_routes: Iterable[PublicRoute], services: Services) -> None:
         self._app = _create_app(routes, services)
         self._domain_app = _create_app(domain_routes, services)
+        self._errors = _ErrorPages(services.pages)
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[DOMAIN_KEY] = domain = await self._find_domain(scope)
+        host = self._requested_host(scope)
+        try:
+            domain = await self._services.visits.find_domain(host)
+        except Problem as problem:
+            if host != OWN:  # without its domain, neither routes nor aliases are known
+                await (await self._errors.problem(Request(scope), problem))(scope, receive, send)
+                return
+            domain = None  # the routes respond with the problem
+        scope[DOMAIN_KEY] = domain
+        scope[HOST_KEY] = host if domain is None else domain.host
         if domain is None:
             scope[BRAND_KEY] = await self._brand_of_installation()
         elif alias_rules.without_appended(scope["path"]) != scope["path"]:
@@ -58,21 +69,22 @@ class PublicApp:
 
     async def has_alias(self, scope: Scope) -> bool:
         """Return whether a branded domain has an alias with this path, also one that the service uses elsewhere."""
-        if is_own(header_of(scope, b"host"), self._services.settings) or await self._find_domain(scope) is None:
+        if (host := self._requested_host(scope)) == OWN:
             return False
-        visits, host = self._services.visits, host_of(header_of(scope, b"host"))
+        visits = self._services.visits
         with suppress(Problem):  # the service's own paths are answered without the database
-            path = await meant_path(visits, host, scope["path"])
+            if (domain := await visits.find_domain(host)) is None:
+                return False
+            path = await meant_path(visits, domain.host, scope["path"])
             path = path.removeprefix("/").removesuffix("+")
-            alias = await visits.canonical_alias(host, path)
-            return any([await visits.resolve(host, name) for name in {alias, alias.removesuffix("/qr")}])
+            alias = await visits.canonical_alias(domain.host, path)
+            return any([await visits.resolve(domain.host, name) for name in {alias, alias.removesuffix("/qr")}])
         return False
 
     async def _forgiving(self, scope: Scope, domain: DomainView) -> Scope:
         """Return the request for the path that is meant."""
-        host = host_of(header_of(scope, b"host")) if domain.id else OWN
         with suppress(Problem):  # the routes respond with the problem
-            path = await meant_path(self._services.visits, host, scope["path"])
+            path = await meant_path(self._services.visits, domain.host, scope["path"])
             return {**scope, "path": path, "raw_path": quote(path).encode()}
         return scope
 
@@ -82,12 +94,9 @@ class PublicApp:
             return own_host.brand if own_host is not None else NO_BRAND
         return NO_BRAND
 
-    async def _find_domain(self, scope: Scope) -> DomainView | None:
+    def _requested_host(self, scope: Scope) -> str:
         header = header_of(scope, b"host")
-        host = OWN if is_own(header, self._services.settings) else host_of(header)
-        with suppress(Problem):  # the routes respond with the problem
-            return await self._services.visits.find_domain(host)
-        return None
+        return OWN if is_own(header, self._services.settings) else host_of(header)
 
 
 def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:

@@ -15,7 +15,7 @@ _HEADERS = {"Cache-Control": "public, max-age=86400", "Content-Security-Policy":
 
 async def account_avatar(request: Request, services: Services) -> Response:
     """`/u/<username>/avatar.svg`. The same for unknown usernames, so it does not reveal which accounts exist."""
-    if request_host(request, services.settings) != OWN:
+    if request_host(request) != OWN:
         return services.pages.refuse(request, "missing")
     username = request.path_params["username"]
     image = services.pages.render("avatar.svg", **avatar(username, username))

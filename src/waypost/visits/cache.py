@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from waypost.db.change_log import NEW_ALIASES, Name
 from waypost.urls.blocklist import Blocklist
@@ -59,6 +59,14 @@ class HotBody(HotResponse):
     left: int | None = None
 
 
+class RequestedHost(NamedTuple):
+    """Meaning of a `Host` header: the host in the alias namespace, also as bytes, and the header for HTTPS."""
+
+    name: str
+    key: bytes
+    hsts: bytes
+
+
 class Cache:
     """Recently requested aliases, hosts and responses."""
 
@@ -71,6 +79,8 @@ class Cache:
         self._resolved: OrderedDict[Name, tuple[float, Resolved | None]] = OrderedDict()
         self._domains: OrderedDict[str, tuple[float, DomainView | None]] = OrderedDict()
         self._logo_length = 0
+        self.hosts: dict[bytes, RequestedHost] = {}
+        """By `Host` header, those of the service and of branded domains."""
         self.blocklist: Blocklist | None = None
         """The administrator's blocklist; None until it is read."""
         self.bodies: dict[bytes, HotBody] = {}
@@ -104,6 +114,12 @@ class Cache:
                     self._domains.clear()
                     self._logo_length = 0
                 _make_room(self._domains, _MAX_HOSTS)[host] = (time.monotonic() + MAX_AGE_SECONDS, domain)
+
+    def put_host(self, header: bytes, host: RequestedHost, *, version: int) -> None:
+        """Cache the meaning of a `Host` header, known at `version`."""
+        with self._write_lock:
+            if version == self.version and len(self.hosts) < _MAX_HOSTS:
+                self.hosts[header] = host
 
     def put_blocklist(self, blocklist: Blocklist, *, version: int) -> None:
         """Cache the blocklist, read at `version`."""
@@ -189,6 +205,7 @@ class Cache:
         self._resolved.clear()
         self._domains.clear()
         self._logo_length = 0
+        self.hosts.clear()
         self.blocklist = None
         self.bodies.clear()
         self._body_keys.clear()

@@ -2,21 +2,26 @@
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from waypost.branding import store
 from waypost.branding.brand import NO_BRAND, Brand
 from waypost.db.schema import domains
 from waypost.settings import ROOT_PAGE, Settings
+from waypost.urls import www_hosts
 from waypost.urls.alias_namespace import OWN
 
 
 @dataclass(frozen=True, slots=True)
 class DomainView:
-    """A branded domain as a visit needs it. The service's own host has id 0 and account 0."""
+    """A branded domain as a visit needs it. The service's own host has id 0 and account 0.
+
+    `host` is that of its aliases, with or without the `www.` of the request.
+    """
 
     id: int
     account: int
+    host: str
     scheme: str
     redirectroot: str
     redirect404: str
@@ -30,19 +35,19 @@ class DomainView:
         return not self.id or bool(self.redirectroot)
 
 
-OWN_HOST = DomainView(0, 0, "", "", "")
-_COLUMNS = ("id", "account", "scheme", "redirectroot", "redirect404", "ignorecase")
+OWN_HOST = DomainView(0, 0, OWN, "", "", "")
+_COLUMNS = ("id", "account", "host", "scheme", "redirectroot", "redirect404", "ignorecase")
 _BRAND_COLUMNS = ("brandname", "brandcolor", "brandlogo")
-_DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).where(domains.c.host == bindparam("host"))
+_DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).where(www_hosts.is_named("host"))
 
 
 def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
-    """Return the branded domain with that host name; None for an unregistered host."""
+    """Return the branded domain that answers a host name; None for an unregistered host."""
     if host == OWN:
         root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
         brand = store.of_installation(tx)
         return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect, brand=brand)
-    row = tx.execute(_DOMAIN, {"host": host}).first()
+    row = tx.execute(_DOMAIN, www_hosts.named("host", host)).first()
     if row is None:
         return None
     brand = Brand(*row[len(_COLUMNS) :]).or_else(store.of_installation(tx))

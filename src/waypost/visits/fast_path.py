@@ -24,10 +24,10 @@ from waypost.http.delivery import Delivery
 from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
-from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
+from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse, RequestedHost
 from waypost.visits.fast_outcomes import JournalFields
 from waypost.visits.fast_responses import DeliveredResponse
-from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse, Target
+from waypost.visits.fast_visits import FastVisits, LimitedResponse, RotatedResponse, Target
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
     ACCEPT,
@@ -77,13 +77,17 @@ class WorkerState:
 
 
 class _Request(NamedTuple):
-    """A request for an alias. `version` is that of the cache when it arrived."""
+    """A request for an alias. `version` is that of the cache when it arrived.
+
+    `has_known_host` is False if the domain was not cached, so that another host or alias can be meant.
+    """
 
     data: bytes
     visit: VisitRequest
     fields: RequestFields
     hsts: bytes
     version: int
+    has_known_host: bool = True
 
 
 class FastPathProtocol(LimitedProtocol):
@@ -175,7 +179,7 @@ class FastPathProtocol(LimitedProtocol):
         fields = worker_state.sniffer.read(data)
         if fields is None:
             return False
-        host = worker_state.visits.hosts.get(fields[HOST]) or worker_state.visits.learn_host(fields[HOST])
+        host = worker_state.cache.hosts.get(fields[HOST]) or worker_state.visits.learn_host(fields[HOST])
         if host is None:
             return False
         key = host.key + fields[URL]
@@ -207,7 +211,7 @@ class FastPathProtocol(LimitedProtocol):
         if visits.loader.is_overloaded:
             return False  # the slow path sheds load
         self._worker_state.misses += 1
-        self._held = request
+        self._held = request._replace(has_known_host=visits.knows(host.name))
         visits.loader.load((host.name, target.alias), self._resume)
         return True
 
@@ -236,9 +240,15 @@ class FastPathProtocol(LimitedProtocol):
         held, self._held = self._held, None
         if held is None or self.transport.is_closing():
             return
-        if isinstance(outcome, BaseException) or self.is_draining or not self._respond_with(outcome, held):
+        if isinstance(outcome, BaseException) or self.is_draining or not self._respond_after_read(outcome, held):
             super().data_received(held.data)
         self._read_early_data()
+
+    def _respond_after_read(self, record: Any, request: _Request) -> bool:
+        """Respond with the record that was read; begin again if its domain was read with it."""
+        if request.has_known_host:
+            return self._respond_with(record, request)
+        return self._worker_state.visits.knows(request.visit.host) and self._respond(request.data)
 
     def _read_early_data(self) -> None:
         if self._early_data and self._held is None:

@@ -21,7 +21,7 @@ from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
-from waypost.visits.cache import Cache, HotBody, HotResponse, page_key
+from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
 from waypost.visits.fast_outcomes import FastPage, FastRedirect, FileDelivery, JournalFields, LimitedOutcome
@@ -42,17 +42,8 @@ _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
 _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
 _ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
 _DOMAIN_TARGET = re.compile(rb"/([A-Za-z0-9_.~/-]{1,%d})" % alias_rules.MAX_LENGTH + _QUERY)
-_MAX_HOSTS = 10_000
 _MAX_NOT_FOUND = 200  # pages of hosts, languages and encodings
 _HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
-
-
-class RequestedHost(NamedTuple):
-    """Meaning of a `Host` header: the host in the alias namespace, also as bytes, and the header for HTTPS."""
-
-    name: str
-    key: bytes
-    hsts: bytes
 
 
 class Target(NamedTuple):
@@ -110,8 +101,6 @@ class FastVisits:
         self._pages = pages
         self._meter = meter
         self._rules = rules
-        self.hosts: dict[bytes, RequestedHost] = {}
-        """By `Host` header, what `learn_host` returned."""
         self._not_found: dict[tuple[PageView, DomainView | None], bytes] = {}
 
     def close(self) -> None:
@@ -120,16 +109,25 @@ class FastVisits:
         self.rotators.close()
 
     def learn_host(self, header: bytes) -> RequestedHost | None:
-        """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
+        """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name.
+
+        If its domain is not cached, the host is the requested one, although it can be that of the domain with `www.`.
+        """
         text = header.decode("latin-1")
         settings: Settings = self._visits.settings
         name = OWN if is_own(text, settings) else host_of(text)
         if not HOST_HEADER.match(header) or len(name) > MAX_HOST:
             return None
+        version, domain = self._cache.version, self._cache.get_domain(name)[1] if name else None
+        name = domain.host if domain else name
         host = RequestedHost(name, name.encode(), _HSTS_LINE if is_https_only(text, settings) else b"")
-        if len(self.hosts) < _MAX_HOSTS:
-            self.hosts[header] = host
+        if domain or not name:
+            self._cache.put_host(header, host, version=version)
         return host
+
+    def knows(self, host: str) -> bool:
+        """Return whether a request has the alias of the host: its domain is cached, or it is the service's own host."""
+        return not host or self._cache.get_domain(host)[0]
 
     def target(self, host: str, url: bytes) -> Target | None:
         """Return what the path and query of a request mean; None if they need the slow path."""

@@ -29,7 +29,7 @@ _MAX_NAME = 300
 
 async def root(request: Request, services: Services) -> Response:
     """`/`: the redirect of a branded domain or of the service's own host; without one, the dashboard on the latter."""
-    host = request_host(request, services.settings)
+    host = request_host(request)
     domain = await services.visits.find_domain(host)
     if domain is not None and domain.redirectroot:
         query = encoded(request.scope["query_string"])
@@ -87,7 +87,7 @@ async def tls_ask(request: Request, services: Services) -> Response:
     Proxies call it by any name that is not a branded domain, such as `waypost:8000`. Unknown hosts cost one read each:
     the cache holds thousands of them.
     """
-    host = request_host(request, services.settings)
+    host = request_host(request)
     if host != OWN and await services.visits.find_domain(host) is not None:
         return services.pages.refuse(request, "missing")
     name = ascii_host(host_of(request.query_params.get("domain", "")[:_MAX_NAME]))
@@ -99,7 +99,7 @@ async def tls_ask(request: Request, services: Services) -> Response:
 
 async def robots(request: Request, services: Services) -> Response:
     """`/robots.txt`."""
-    domain = await services.visits.find_domain(request_host(request, services.settings))
+    domain = await services.visits.find_domain(request_host(request))
     text = _ROBOTS if domain is not None else _ROBOTS_UNKNOWN_HOST
     return Response(text, media_type="text/plain", headers=_HEADERS)
 

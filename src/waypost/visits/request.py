@@ -11,14 +11,14 @@ from waypost.clicks.journal import entry
 from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
 from waypost.uris import encoded
-from waypost.urls.alias_namespace import OWN
-from waypost.urls.hostnames import host_of, is_own
 from waypost.visits import negotiation
 
 _PURPOSE_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 _MAX_FORM_BYTES = 8192  # a password of 128 percent-encoded characters, and a referrer
 _MAX_PASSWORD = 128
 MAX_REFERRER = 512  # characters, which the form for a password carries
+HOST_KEY = "waypost.host"
+"""Key of a request's scope for its host as in the alias namespace, which waypost.visits.app sets."""
 REFERRER_KEY = "waypost.referrer"
 """Key of the request's scope for the referrer of a visit: that of the first request, if there is a form."""
 
@@ -82,7 +82,7 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
     if settings.country_header and is_proxied(request.scope, settings.proxies):
         country_code = headers.get(settings.country_header, "")
     return VisitRequest(
-        host=request_host(request, settings),
+        host=request_host(request),
         alias=alias,
         client_ip=client_ip(request.scope, settings.proxies),
         country_code=country_code[:2].encode("latin-1"),
@@ -101,10 +101,10 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
     )
 
 
-def request_host(request: Request, settings: Settings) -> str:
+def request_host(request: Request) -> str:
     """Return the host of a request as in the alias namespace: "" for the service's own host."""
-    header = request.headers.get("host", "")
-    return OWN if is_own(header, settings) else host_of(header)
+    host: str = request.scope[HOST_KEY]
+    return host
 
 
 async def read_body(request: Request, *, max_bytes: int) -> bytes | None:

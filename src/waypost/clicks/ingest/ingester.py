@@ -55,6 +55,7 @@ from waypost.db.schema import (
 from waypost.errors import Kind, Problem
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.urls import www_hosts
 
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
@@ -204,7 +205,9 @@ class Ingester:
 
     def _read_own_hosts(self, tx: Connection) -> None:
         """Read the hosts of branded domains. There are few, compared with the visits of a batch."""
-        self._parser.own_hosts = self._hosts | set(tx.execute(select(domains.c.host)).scalars())
+        rows = tx.execute(select(domains.c.host, domains.c.alsowww))
+        branded = {name for row in rows for name in www_hosts.names(row.host, alsowww=row.alsowww)}
+        self._parser.own_hosts = self._hosts | branded
 
     def _ensure_partitions(self, days: set[int]) -> None:
         if new := days - self._partitioned_days:

@@ -43,6 +43,8 @@ aliases = Table(
     sqlite_with_rowid=False,
 )
 
+# With `alsowww`, a domain answers the same host with or without `www.` too. The last two indexes are over the host name
+# without and with it that each domain answers, so that no other domain has one of both (waypost.urls.www_hosts).
 domains = owned(
     "domains",
     Column("host", Text, nullable=False, doc="Host name."),
@@ -50,10 +52,21 @@ domains = owned(
     string("redirectroot", doc="Destination of the domain without a path."),
     string("redirect404", doc="Destination of unknown aliases."),
     flag("ignorecase", doc="True if aliases ignore case."),
+    flag("alsowww", doc="True if the host is answered with and without www."),
     string("brandname", doc="Name on the pages of the domain."),
     string("brandcolor", doc="Color of the pages of the domain."),
     string("brandlogo", doc="Logo on the pages of the domain, a PNG as a data: URL."),
     UniqueConstraint("host"),
+    Index(
+        "domains_bare_host_unique",
+        text("(CASE WHEN substr(host, 1, 4) <> 'www.' THEN host WHEN alsowww THEN substr(host, 5) END)"),
+        unique=True,
+    ),
+    Index(
+        "domains_www_host_unique",
+        text("(CASE WHEN substr(host, 1, 4) = 'www.' THEN host WHEN alsowww THEN 'www.' || host END)"),
+        unique=True,
+    ),
 )
 
 campaigns = owned(

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from waypost.http import file_names, media_types
 from waypost.imports.record import Record
 from waypost.settings import Settings
 from waypost.storage.store import Store
+from waypost.urls import www_hosts
 
 KEPT_SECONDS = 7 * 86_400
 """The time between the plan and its application for which the bytes of files are kept."""
@@ -46,7 +47,8 @@ class Staging:
         """Complete a record of the archive: check a domain, and store the bytes of a file. Raises UNAVAILABLE."""
         if record.kind == "domain":
             scheme = str(record.fields.get("domain", "")).partition("://")[0]
-            record.problem = record.problem or self._domain_problem(scheme, record.host)
+            hosts = www_hosts.names(record.host, alsowww=record.fields.get("alsowww") is True)
+            record.problem = record.problem or self._domain_problem(scheme, hosts)
         described, record.stored = record.stored, {}
         if record.kind != "file" or record.problem:
             return
@@ -79,18 +81,22 @@ class Staging:
         stored = StoredObject(name, filename, reader.size, reader.sha256.digest(), media_types.detect(reader.head))
         return {**asdict(stored), "sha256": stored.sha256.hex()}
 
-    def _domain_problem(self, scheme: str, host: str) -> str:
-        """Return why the domain cannot be added now; "" if it can, or is the account's own."""
-        if not self.settings.checks_domains or self.database.read(lambda tx: _owner(tx, host)) == self.account:
+    def _domain_problem(self, scheme: str, hosts: Sequence[str]) -> str:
+        """Return why a domain with these hosts cannot be added now; "" if it can, or is the account's own."""
+        if not self.settings.checks_domains or self.database.read(lambda tx: _owner(tx, hosts[0])) == self.account:
             return ""
-        challenge = ownership_check.new_challenge()
-        expected = self.database.read(lambda tx: ownership_check.proof(tx, challenge))
         try:
-            with self.budget.fetch("domain", ownership_check.SECONDS) as seconds:
-                ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected, seconds=seconds)
+            for host in filter(None, hosts):
+                self._ask(scheme, host)
         except Problem as problem:
             return problem.message
         return ""
+
+    def _ask(self, scheme: str, host: str) -> None:
+        challenge = ownership_check.new_challenge()
+        expected = self.database.read(lambda tx: ownership_check.proof(tx, challenge))
+        with self.budget.fetch("domain", ownership_check.SECONDS) as seconds:
+            ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected, seconds=seconds)
 
 
 def _owner(tx: Connection, host: str) -> int | None:
