@@ -3,6 +3,7 @@
 import json
 import tarfile
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.exc import SAWarning
 
 from waypost.backup import files as backup_files
 from waypost.clicks.ingest import partitions
@@ -96,9 +98,12 @@ def _clear(tx: Connection) -> None:
 def _tables(tx: Connection) -> list[Table]:
     """Return the tables in the database, parents first. A partitioned table is one table."""
     reflected, partition_tables = MetaData(), set(partition_names(tx))
-    reflected.reflect(
-        tx, only=lambda name, _metadata: name not in partition_tables and not name.startswith(_EXCLUDED_TABLES)
-    )
+    with warnings.catch_warnings():
+        # SQLAlchemy reads no indexes of expressions from SQLite. A backup has no need of indexes.
+        warnings.filterwarnings("ignore", ".*expression-based index", SAWarning)
+        reflected.reflect(
+            tx, only=lambda name, _metadata: name not in partition_tables and not name.startswith(_EXCLUDED_TABLES)
+        )
     return reflected.sorted_tables
 
 
