@@ -7,11 +7,12 @@ from starlette.responses import Response
 
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
-from waypost.links import duplicates, form_options, list_export, list_query, list_states, quick_search
+from waypost.links import duplicates, list_export, list_query, list_states, quick_search
+from waypost.links.form import COLLECTIONS, load_options
 
 pages = Router()
 _LIST = "/dashboard/links"
-_OPTIONS = (*form_options.COLLECTIONS, "domains")
+_OPTIONS = (*COLLECTIONS, "domains")
 
 
 @pages.get("/dashboard/links")
@@ -25,7 +26,7 @@ def list_links(context: PageContext) -> Response:
             "channels": [link_filter.channel or 0],
             "domains": [link_filter.host or ""],
         }
-        options = form_options.load(tx, context.account, names=_OPTIONS, selected=selected)
+        options = load_options(tx, context.account, names=_OPTIONS, selected=selected)
         page = query.page(tx, context, context.page_request())
         with_dead = bool(context.settings.dead_links_days)
         return page, options, list_states.read(tx, context.account, page.items, with_dead=with_dead)

@@ -13,18 +13,20 @@ from waypost.dashboard import forms, localized_names, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.links import (
-    dead_links,
-    form_options,
-    group_names,
-    new_channels,
-    ops,
-    quick_create,
-    row_errors,
-    target_names,
-    targeting,
-    utm,
-    utm_form,
+from waypost.links import dead_links, ops, targeting, utm
+from waypost.links.form import (
+    LISTED,
+    Options,
+    apply_utm,
+    assign_row_errors,
+    ensure_channels,
+    fill_utm,
+    find_campaign,
+    find_existing,
+    load_options,
+    localize_targets,
+    read_targets,
+    respond_quick_create,
 )
 from waypost.links.schemas import LinkChange, NewLink
 
@@ -69,11 +71,11 @@ def show_new_form(context: PageContext) -> Response:
 
 @pages.post("/dashboard/links/new", resumable=True)
 def create_link(context: PageContext) -> Response:
-    form = target_names.read(context.form(SHAPE))
+    form = read_targets(context.form(SHAPE))
     link = context.create(form, NewLink, partial(_add, context, form), SHAPE)
     _assign_errors(context, form)
     if form.text("quick") in ("create", "quick"):
-        return quick_create.respond(context, form, link)
+        return respond_quick_create(context, form, link)
     if link is None:
         return _new_page(context, form, status=400)
     if isinstance(link, ops.Link):
@@ -96,7 +98,7 @@ def show_link(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/links/{id:int}", resumable=True)
 def update_link(context: PageContext, id: int) -> Response:
-    form = target_names.read(context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id))))
+    form = read_targets(context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id))))
     link = _update(context, id, form)
     if link is None:
         return _edit_page(context, id, form, status=400)
@@ -146,8 +148,8 @@ def _regional_languages(link: ops.Details) -> list[tuple[str, str]]:
 
 def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address | ops.Link:
     """Create a link, and return its address. Return the existing link instead if the form asks for it."""
-    utm_form.apply(tx, account, form, fields)
-    if existing := quick_create.find_existing(tx, account, form, fields):
+    apply_utm(tx, account, form, fields)
+    if existing := find_existing(tx, account, form, fields):
         return existing
     _add_typed_channels(tx, account, form, fields)
     _set_typed_campaign(tx, account, form, fields)
@@ -156,7 +158,7 @@ def _add(context: PageContext, form: Form, tx: Connection, account: int, **field
 
 def _add_typed_channels(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
     """Add the channels that were typed to those of `fields`, or else to the selected ones."""
-    if "newchannel" not in form.errors and (typed := new_channels.ensure(tx, account, form.text("newchannel"))):
+    if "newchannel" not in form.errors and (typed := ensure_channels(tx, account, form.text("newchannel"))):
         selected = fields.get("channel")
         selected_ids = map(int, filter(str.isdecimal, map(str, form["channel"]))) if selected is None else selected
         fields["channel"] = list(dict.fromkeys([*selected_ids, *typed]))
@@ -165,7 +167,7 @@ def _add_typed_channels(tx: Connection, account: int, form: Form, fields: dict[s
 def _set_typed_campaign(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
     """Replace the selected campaign by the typed one, which the list of an account with many does not have."""
     if (name := form.text("campaign_name")) and "campaign_name" not in form.errors:
-        fields["campaign"] = group_names.find_campaign(tx, account, name)
+        fields["campaign"] = find_campaign(tx, account, name)
 
 
 def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
@@ -177,7 +179,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
         stored = _values(tx, context, id)
         form.reject_stale(stored)
         _add_typed_channels(tx, context.account, form, fields)
-        utm_form.apply(tx, context.account, form, fields, url=str(stored["url"]))
+        apply_utm(tx, context.account, form, fields, url=str(stored["url"]))
         _set_typed_campaign(tx, context.account, form, fields)
         return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
@@ -190,7 +192,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
 
 def _assign_errors(context: PageContext, form: Form) -> None:
     if form.errors:
-        context.read(lambda tx: row_errors.assign_to_parts(tx, form, settings=context.settings))
+        context.read(lambda tx: assign_row_errors(tx, form, settings=context.settings))
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
@@ -228,9 +230,9 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
         lambda tx: (utm.used_values(tx, context.account), utm.templates(tx, context.account))
     )
     return {
-        "form": target_names.localize(form),
+        "form": localize_targets(form),
         "choices": _options(context, form),
-        "listed_options": form_options.LISTED,
+        "listed_options": LISTED,
         "used_utm": used_utm,
         "utm_templates": utm_templates,
         "utm_values": utm.values_of,
@@ -262,7 +264,7 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
         return link, details.password, dead_links.get_result(tx, context.account, id)
 
     link, has_password, check = context.read(work)
-    utm_form.fill(form, link.url)
+    fill_utm(form, link.url)
     url = context.short_url(link)
     return context.render(
         "links/edit.html",
@@ -276,7 +278,7 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
     )
 
 
-def _options(context: PageContext, form: Form) -> form_options.Options:
+def _options(context: PageContext, form: Form) -> Options:
     """Return the options of the form's selects; they include every selected one."""
     link_type = form.text("type")
     ids = {
@@ -291,4 +293,4 @@ def _options(context: PageContext, form: Form) -> form_options.Options:
         for name, values in ids.items()
     }
     selected["domains"] = [form.text("domain")]
-    return context.read(lambda tx: form_options.load(tx, context.account, selected=selected))
+    return context.read(lambda tx: load_options(tx, context.account, selected=selected))

@@ -11,7 +11,8 @@ from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
 from waypost.errors import Kind, Problem, not_found, taken
 from waypost.http import safe_client
-from waypost.links import duplicates, group_names, ops, social_card
+from waypost.links import duplicates, ops, social_card
+from waypost.links.form import GROUPS, suggest_groups
 from waypost.links.social_card import Card
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
@@ -24,9 +25,9 @@ pages = Router()
 def list_names(context: PageContext) -> Response:
     """Return names of the account's campaigns or channels that contain the text `q`, for a script of the editor."""
     kind = context.query("kind")
-    if kind not in group_names.GROUPS:
+    if kind not in GROUPS:
         raise not_found()
-    names = context.read(lambda tx: group_names.suggest(tx, context.account, kind, context.query("q")))
+    names = context.read(lambda tx: suggest_groups(tx, context.account, kind, context.query("q")))
     return JSONResponse(names, headers={"Cache-Control": "no-store"})
 
 
