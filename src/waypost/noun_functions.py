@@ -26,7 +26,7 @@ from waypost.files import api as files_api
 from waypost.files import ops as files
 from waypost.files.schemas import FileChange
 from waypost.links import api as links_api
-from waypost.links import bulk_changes
+from waypost.links import bulk
 from waypost.links import ops as links
 from waypost.links.schemas import LinkChange
 from waypost.overlays import api as overlays_api
@@ -105,7 +105,7 @@ def _check_campaign(tx: Connection, account: int, _settings: Settings, fields: M
 FUNCTIONS: Mapping[str, NounFunctions] = {
     "link": NounFunctions(
         remove=links.remove,
-        remove_together=bulk_changes.remove,
+        remove_together=bulk.remove,
         list_items=links_api.list_links,
         model=LinkChange,
     ),

@@ -15,7 +15,7 @@ from waypost.clicks.classify.classifier import agent
 from waypost.db.database import Database
 from waypost.db.schema import accounts as accounts_table
 from waypost.db.schema import link_checks as table
-from waypost.links import changes, ops
+from waypost.links import bulk, ops
 from waypost.links.dead_links import DAY, CheckResult
 
 
@@ -161,7 +161,7 @@ def test_new_destination_clears_the_result(owner: LinkOwner, web: FakeWeb, time:
 
     def change(**fields: Any) -> None:
         each: Any = [(link, fields), *((other, {}) for other in [unchanged][:others])]
-        owner.database.write(lambda tx: changes.change_each(tx, owner.account, each, settings=owner.settings))
+        owner.database.write(lambda tx: bulk.change_each(tx, owner.account, each, settings=owner.settings))
 
     web.serve("/works", ok(b"hello"))
     link, unchanged = owner.add(f"http://{SITE}/gone"), owner.add(f"http://{SITE}/works")

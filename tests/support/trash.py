@@ -19,7 +19,7 @@ from waypost.db import schema
 from waypost.db.database import Database
 from waypost.domains import ops as domains
 from waypost.files import ops as files
-from waypost.links import bulk_changes
+from waypost.links import bulk
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
@@ -55,7 +55,7 @@ LIST_PAGES = {
     "domain": "domains",
 }
 _REMOVE: Mapping[str, ops.Remove] = {
-    "link": bulk_changes.remove,
+    "link": bulk.remove,
     "file": one_by_one(files.remove),
     "qr": one_by_one(qr_codes.remove),
     "bio": one_by_one(bios.remove),

@@ -22,7 +22,7 @@ from waypost.db.database import Database
 from waypost.db.schema import click_times, trash
 from waypost.db.schema import links as links_table
 from waypost.errors import Problem
-from waypost.links import bulk_changes
+from waypost.links import bulk
 from waypost.links import ops as links
 from waypost.settings import Settings
 from waypost.trash import ops
@@ -51,7 +51,7 @@ def _record_click(journal: Journal, link: int, agent: str, flags: bytes = b"") -
 
 
 def _move(database: Database, link: int) -> None:
-    database.write(lambda tx: ops.move(tx, ACCOUNT, "link", [link], bulk_changes.remove))
+    database.write(lambda tx: ops.move(tx, ACCOUNT, "link", [link], bulk.remove))
 
 
 def _restore(database: Database) -> None:

@@ -9,7 +9,7 @@ from waypost import clock
 from waypost.cli import access, console, items
 from waypost.db.crud import Page
 from waypost.db.schema import links
-from waypost.links import bulk_changes, ops, search
+from waypost.links import bulk, ops, search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.links.ops import Link
@@ -58,7 +58,7 @@ def show_link(identifier: access.AccountArgument, id: items.IdArgument, json: co
 def disable_links(identifier: access.AccountArgument, ids: items.IdArguments) -> None:
     """Disable links immediately: visitors get 403."""
     with access.database_and_account(identifier) as (database, account):
-        database.write(lambda tx: bulk_changes.set_status(tx, account.id, ids, "disabled"))
+        database.write(lambda tx: bulk.set_status(tx, account.id, ids, "disabled"))
     console.stdout.print(f"Disabled: {', '.join(map(str, ids))}.")
 
 
@@ -73,14 +73,14 @@ def enable_links(identifier: access.AccountArgument, ids: items.IdArguments) -> 
 @link.command("delete")
 def delete_links(identifier: access.AccountArgument, ids: items.IdArguments, yes: console.Yes = False) -> None:
     """Delete links. Their aliases stay reserved for the account."""
-    items.delete(identifier, ids, "link", bulk_changes.remove, yes=yes)
+    items.delete(identifier, ids, "link", bulk.remove, yes=yes)
 
 
 def _enable(tx: Connection, account: int, ids: list[int]) -> None:
     ops.get_owned_many(tx, account, ids)
     is_disabled = (links.c.account == account, links.c.id.in_(ids), links.c.status == "disabled")
     disabled = tx.execute(select(links.c.id).where(*is_disabled)).scalars().all()
-    bulk_changes.set_status(tx, account, disabled, "public")
+    bulk.set_status(tx, account, disabled, "public")
 
 
 def _row(base: str, shown: Link) -> dict[str, Any]:

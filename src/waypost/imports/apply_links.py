@@ -19,7 +19,7 @@ from waypost.db.schema import (
 )
 from waypost.errors import unavailable
 from waypost.imports.planned_rows import PlannedRow
-from waypost.links import creation, dead_links
+from waypost.links import bulk, dead_links
 from waypost.links.columns import search_text, url_hash
 from waypost.text_folding import folded
 from waypost.urls.alias_rules import fold_case
@@ -58,7 +58,7 @@ def _create(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[Ap
     _refuse(tx, (row for row in rows if row.id not in importable), _NO_DOMAIN)
     if not on_domains:
         return []
-    ids = creation.insert_many(tx, account, [_columns(account, row) for row in on_domains])
+    ids = bulk.insert_many(tx, account, [_columns(account, row) for row in on_domains])
     _refuse(tx, (row for row in on_domains if (row.host, row.alias) not in ids), _TAKEN)
     created = [(row, ids[row.host, row.alias]) for row in on_domains if (row.host, row.alias) in ids]
     change_log.record(tx, "", change_log.NEW_ALIASES)
@@ -76,7 +76,7 @@ def _set_items(tx: Connection, account: int, created: Sequence[Applied]) -> None
 def _on_domains(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[PlannedRow]:
     """Return the rows whose domains belong to the account and store such aliases."""
     hosts = {row.host for row in rows if row.host}
-    ignores_case = {host: row.ignorecase for host, row in creation.lock_domains(tx, account, hosts).items()}
+    ignores_case = {host: row.ignorecase for host, row in bulk.lock_domains(tx, account, hosts).items()}
     ignores_case[""] = False
     return [
         row

@@ -21,7 +21,7 @@ from waypost.imports.known_names import Known
 from waypost.imports.planned_rows import Content
 from waypost.imports.plans import BATCH, Conflicts, Folders
 from waypost.imports.record import MAX_URL, Record
-from waypost.links import creation
+from waypost.links import bulk
 from waypost.noun_functions import FUNCTIONS
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation, www_hosts
@@ -82,7 +82,7 @@ def read(
     `check` is called before every batch, and can raise to stop. Raises INVALID for a source that cannot be read, and
     IMPORT_STATE if the plan is removed.
     """
-    limit = database.read(lambda tx: creation.item_limit(tx, account))
+    limit = database.read(lambda tx: bulk.item_limit(tx, account))
     planner = _Planner(settings, account, plan, source, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)

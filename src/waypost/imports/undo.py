@@ -31,7 +31,7 @@ from waypost.imports.cancellation import Cancellation
 from waypost.imports.pace import Pace
 from waypost.imports.planned_rows import PlannedRow
 from waypost.imports.plans import BATCH, MAX_BATCH
-from waypost.links import bulk_changes
+from waypost.links import bulk
 from waypost.noun_functions import FUNCTIONS
 
 _row = import_rows.c
@@ -220,7 +220,7 @@ def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: in
     items = _items(tx, account, rows)
     existing = [row for row in rows if (row.kind, row.item) in items]
     created = [row for row in existing if row.fate == "create"]
-    bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
+    bulk.remove(tx, account, [row.item for row in created if row.kind == "link"])
     for row in created:
         if row.kind != "link" and not (are_foundations and is_used(tx, account, row.kind, row.item)):
             FUNCTIONS[row.kind].remove(tx, account, row.item)

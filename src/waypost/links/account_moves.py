@@ -42,7 +42,7 @@ from waypost.db.schema import (
     submissions,
 )
 from waypost.errors import Kind, Problem
-from waypost.links import creation, ops
+from waypost.links import bulk, ops
 from waypost.settings import Settings
 from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
 
@@ -249,7 +249,7 @@ def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str,
             change_log.record(tx, row["host"], row["alias"])
             page_counters.increment(tx, request.source, links.name, row["id"], -1)
             page_counters.increment(tx, request.target, links.name, row["id"], 1)
-    crud.check_item_limit(tx, request.target, links, creation.item_limit(tx, request.target))
+    crud.check_item_limit(tx, request.target, links, bulk.item_limit(tx, request.target))
 
 
 def _for_account(row: Mapping[str, Any], account: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.db.crud import Page
 from waypost.errors import Kind, Problem
-from waypost.links import bulk_changes, changes, creation, ops, search
+from waypost.links import bulk, ops, search
 from waypost.links.schemas import (
     FoundLink,
     LinkAnswer,
@@ -95,7 +95,7 @@ def create_link(context: Context, body: NewLink) -> Change[LinkDone]:
     """Create a link."""
     fields: Any = body.sent()
     return JoinedChange(
-        lambda tx, items: creation.add_many(tx, context.account, items, settings=context.settings),
+        lambda tx, items: bulk.add_many(tx, context.account, items, settings=context.settings),
         fields,
         lambda link: LinkDone(**_address(link, context)),
     )
@@ -111,7 +111,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> Change[LinkUp
     if body.clicklimit is not None:
         context.require_ingest()  # earlier clicks count toward the new limit
     return JoinedChange(
-        lambda tx, each: changes.change_each(tx, context.account, each, settings=context.settings),
+        lambda tx, each: bulk.change_each(tx, context.account, each, settings=context.settings),
         (id, fields),
         lambda link: LinkUpdated(**_address(link, context), message="Link has been updated successfully."),
     )
@@ -121,7 +121,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> Change[LinkUp
 def delete_link(context: Context, id: PathId) -> Change[MessageResponse]:
     """Delete a link. Its alias stays reserved for your account."""
     return JoinedChange(
-        lambda tx, ids: bulk_changes.remove_each(tx, context.account, ids),
+        lambda tx, ids: bulk.remove_each(tx, context.account, ids),
         id,
         lambda _: MessageResponse(message="Link has been deleted successfully."),
     )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from waypost.db import change_log, crud
 from waypost.db.schema import channel_items, links
 from waypost.errors import Kind, Problem
-from waypost.links import bulk_changes, bulk_undo, changes, ops, utm
+from waypost.links import bulk, bulk_undo, ops, utm
 from waypost.links.bulk_undo import Replaced
 from waypost.links.columns import Fields, Status
 from waypost.settings import Settings
@@ -89,11 +89,11 @@ def run(
         return Outcome(0, undo=batch, skipped=skipped)
     match action.kind:
         case "status":
-            outcome = _set_column(tx, account, selected, "status", action.target, bulk_changes.set_status)
+            outcome = _set_column(tx, account, selected, "status", action.target, bulk.set_status)
         case "campaign":
-            outcome = _set_column(tx, account, selected, "campaign", action.item or None, bulk_changes.set_campaign)
+            outcome = _set_column(tx, account, selected, "campaign", action.item or None, bulk.set_campaign)
         case "expiry":
-            outcome = _set_column(tx, account, selected, "expiry", expiry, bulk_changes.set_expiry)
+            outcome = _set_column(tx, account, selected, "expiry", expiry, bulk.set_expiry)
         case "channel" | "unchannel":
             outcome = _set_channel(tx, account, selected, action.item, is_added=action.kind == "channel")
         case "domain":
@@ -119,7 +119,7 @@ def _set_channel(tx: Connection, account: int, ids: Sequence[int], channel: int,
     c = channel_items.c
     query = select(c.link).where(c.account == account, c.channel == channel, c.link.in_(ids))
     members = set(tx.execute(query).scalars())
-    change = bulk_changes.add_channel if is_added else bulk_changes.remove_channel
+    change = bulk.add_channel if is_added else bulk.remove_channel
     change(tx, account, ids, channel)
     rows = [[link] for link in ids if (link in members) is not is_added]
     kind = "add" if is_added else "remove"
@@ -179,7 +179,7 @@ def _change_each(
         addresses: Sequence[ops.Address] = ()
         if values and not any("domain" in each for _, each in values):
             with suppress(Problem), tx.begin_nested():
-                addresses = changes.change_each(tx, account, values, settings=settings)
+                addresses = bulk.change_each(tx, account, values, settings=settings)
         if len(addresses) == len(selected):
             yield from zip(selected, addresses, strict=True)
             return

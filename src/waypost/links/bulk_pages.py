@@ -18,7 +18,7 @@ from waypost.dashboard.routing import Router
 from waypost.db import crud
 from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
-from waypost.links import bulk_actions, bulk_changes, bulk_undo, list_export, list_query, list_states, ops, utm
+from waypost.links import bulk, bulk_actions, bulk_undo, list_export, list_query, list_states, ops, utm
 from waypost.links.bulk_actions import Action, Outcome
 from waypost.links.schemas import LinkChange
 
@@ -48,7 +48,7 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/links/delete")
 def delete_links(context: PageContext) -> Response:
     ids, (singular, plural) = context.selected_ids(), ("The link was deleted.", "%(count)s links were deleted.")
-    return trash.delete(context, "link", ids, bulk_changes.remove, singular=singular, plural=plural)
+    return trash.delete(context, "link", ids, bulk.remove, singular=singular, plural=plural)
 
 
 @pages.post("/dashboard/links/bulk")

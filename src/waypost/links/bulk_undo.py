@@ -12,19 +12,19 @@ from waypost import clock
 from waypost.db import account_rows, change_log
 from waypost.db.schema import link_undos, links
 from waypost.errors import Problem, not_found
-from waypost.links import bulk_changes, ops
+from waypost.links import bulk, ops
 from waypost.settings import Settings
 
 _KEPT = 3
 """Actions of an account that can be undone: the last ones, in several tabs."""
 _SETTERS: Mapping[str, Callable[[Connection, int, Sequence[int], Any], None]] = {
-    "status": bulk_changes.set_status,
-    "campaign": bulk_changes.set_campaign,
-    "expiry": bulk_changes.set_expiry,
+    "status": bulk.set_status,
+    "campaign": bulk.set_campaign,
+    "expiry": bulk.set_expiry,
 }
 _CHANNEL_CHANGES: Mapping[str, Callable[[Connection, int, Sequence[int], int], None]] = {
-    "add": bulk_changes.remove_channel,
-    "remove": bulk_changes.add_channel,
+    "add": bulk.remove_channel,
+    "remove": bulk.add_channel,
 }
 
 

@@ -17,7 +17,7 @@ from waypost.db.schema import domains as domains_table
 from waypost.db.schema import links
 from waypost.domains import ops as domains
 from waypost.errors import Kind, Problem
-from waypost.links import account_moves, creation
+from waypost.links import account_moves, bulk
 from waypost.links.account_moves import Fate, MoveRequest
 from waypost.settings import Settings
 
@@ -46,7 +46,7 @@ def plan(
 
 def _require_room(tx: Connection, target: Account, table: Table, added: int) -> None:
     """Raise INVALID if the plan of the account does not allow so many more items."""
-    limit, owned = creation.item_limit(tx, target.id), page_counters.total(tx, target.id, table.name)
+    limit, owned = bulk.item_limit(tx, target.id), page_counters.total(tx, target.id, table.name)
     if added and limit is not None and owned + added > limit:
         counts = f"{limit} {crud.singular(table)}s: it has {owned} and would get {added} more"
         raise Problem(Kind.INVALID, f"The plan of {target.username} allows {counts}. Give it another plan first.")
