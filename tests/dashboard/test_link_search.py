@@ -10,7 +10,7 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import DESTINATION
-from waypost.links import search
+from waypost.links import list_search
 from waypost.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
@@ -19,7 +19,7 @@ pytestmark = ON_BOTH_DATABASES
 @pytest.fixture(params=[10_000, -1], ids=["test each link", "index"])
 def few_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Force both query plans with few links."""
-    monkeypatch.setattr(search, "FEW_LINKS", request.param)
+    monkeypatch.setattr(list_search, "FEW_LINKS", request.param)
 
 
 def _matches(dashboard: Browser, q: str, more: str = "") -> list[str]:

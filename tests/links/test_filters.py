@@ -11,7 +11,7 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
 from waypost.db.crud import PageRequest
-from waypost.links import quick_search, search
+from waypost.links import list_search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.search.words import Word
@@ -19,7 +19,7 @@ from waypost.search.words import Word
 pytestmark = ON_BOTH_DATABASES  # every filter and order
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
 QUERIES = ("", "ap", "coat", "cheap coat")
-ORDERS: tuple[search.Order, ...] = ("date", "click")
+ORDERS: tuple[list_search.Order, ...] = ("date", "click")
 
 
 @pytest.fixture(
@@ -29,9 +29,9 @@ ORDERS: tuple[search.Order, ...] = ("date", "click")
 def max_matches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Force each query plan with few links; returns the number of matches that `quick_page` shows."""
     few_links, max_index_matches, max_matches = request.param
-    monkeypatch.setattr(search, "FEW_LINKS", few_links)
-    monkeypatch.setattr(search, "MAX_INDEX_MATCHES", max_index_matches)
-    monkeypatch.setattr(quick_search, "MAX_MATCHES", max_matches)
+    monkeypatch.setattr(list_search, "FEW_LINKS", few_links)
+    monkeypatch.setattr(list_search, "MAX_INDEX_MATCHES", max_index_matches)
+    monkeypatch.setattr(list_search, "MAX_MATCHES", max_matches)
     return int(max_matches)
 
 
@@ -99,7 +99,7 @@ def test_list_contains_exactly_the_matching_links_for_every_filter_and_order(
     samples = _create_links(ana)
     _create_links(ben)
 
-    def check(tx: Connection, link_filter: LinkFilter, q: str, order: search.Order, window: PageRequest) -> None:
+    def check(tx: Connection, link_filter: LinkFilter, q: str, order: list_search.Order, window: PageRequest) -> None:
         matching = [
             link for link, sample in samples.items() if _passes(sample.properties, link_filter) and q in sample.title
         ]
@@ -107,11 +107,11 @@ def test_list_contains_exactly_the_matching_links_for_every_filter_and_order(
         ranked = newest if order == "date" else sorted(newest, key=lambda link: (-samples[link].clicks, -link))
         case_id = link_filter, q, order, window
         rows = slice(window.offset, window.offset + 5)
-        full = search.page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
+        full = list_search.page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
         assert [link.id for link in full.items] == ranked[rows], case_id
         assert full.result == len(matching), case_id
         words = [Word(text) for text in q.split()]
-        quick = quick_search.quick_page(
+        quick = list_search.quick_page(
             tx, account=ana.account, window=window, order=order, words=words, link_filter=link_filter
         )
         assert [link.id for link in quick.items] == (ranked[:max_matches] if q else ranked)[rows], case_id
@@ -135,8 +135,8 @@ def test_filter_by_campaign_or_channel_of_another_account_finds_no_links(
         for link_filter, q in itertools.product(filters, QUERIES):
             window, words = PageRequest(5, 1), [Word(text) for text in q.split()]
             for page in (
-                search.page(tx, account=ben.account, window=window, q=q, link_filter=link_filter),
-                quick_search.quick_page(tx, account=ben.account, window=window, words=words, link_filter=link_filter),
+                list_search.page(tx, account=ben.account, window=window, q=q, link_filter=link_filter),
+                list_search.quick_page(tx, account=ben.account, window=window, words=words, link_filter=link_filter),
             ):
                 assert (page.items, page.result) in (((), 0), ([], 0)), (link_filter, q, max_matches)
 

@@ -10,7 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
-from waypost.links import search, search_index
+from waypost.links import list_search, search_index
 
 pytestmark = ON_BOTH_DATABASES  # searches
 
@@ -19,7 +19,7 @@ pytestmark = ON_BOTH_DATABASES  # searches
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every test with the plan for few links, and with the trigram index for few and for many matches."""
     if request.param != "few links":
-        monkeypatch.setattr(search, "FEW_LINKS", -1)
+        monkeypatch.setattr(list_search, "FEW_LINKS", -1)
     if request.param == "many matches":
         monkeypatch.setattr(search_index, "_MAX_TESTED", -1)
 

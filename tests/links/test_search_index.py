@@ -7,7 +7,7 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
-from waypost.links import search
+from waypost.links import list_search
 from waypost.links.filters import NO_FILTER
 
 pytestmark = ON_BOTH_DATABASES  # search indexes
@@ -35,7 +35,7 @@ def test_search_of_many_links_uses_index(
     monkeypatch: pytest.MonkeyPatch,
     is_analyzed: bool,  # noqa: FBT001  # pytest passes it by name
 ) -> None:
-    monkeypatch.setattr(search, "FEW_LINKS", -1)
+    monkeypatch.setattr(list_search, "FEW_LINKS", -1)
     account = ana.get("/account")["data"]["id"]
     ana.add("url", url="https://example.com/", title="A lantern")
 
@@ -47,7 +47,7 @@ def test_search_of_many_links_uses_index(
             tx.execute(text("ANALYZE links, links_search"))
         plans = {}
         for q in ("lan", "lantern", "e4da3b7fbbce", "://e.com/c4c", "lantern candle e4da"):
-            query = search.matching_ids(tx, account, words=q.split(), link_filter=NO_FILTER)
+            query = list_search.matching_ids(tx, account, words=q.split(), link_filter=NO_FILTER)
             sql = query.compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True})
             plans[q] = "\n".join(tx.exec_driver_sql(f"EXPLAIN {sql}").scalars())
         return plans
@@ -62,7 +62,7 @@ def test_search_of_many_links_uses_index(
 def test_frequent_text_is_counted_exactly_without_reading_links(
     ana: Person, ben: Person, database: Database, monkeypatch: pytest.MonkeyPatch, q: str
 ) -> None:
-    monkeypatch.setattr(search, "FEW_LINKS", -1)
+    monkeypatch.setattr(list_search, "FEW_LINKS", -1)
     account = ana.get("/account")["data"]["id"]
     ana.add("url", url="https://other.org/")
     ben.add("url", url="https://e.com/")
@@ -71,7 +71,7 @@ def test_frequent_text_is_counted_exactly_without_reading_links(
     def find(tx: Connection) -> int:
         tx.execute(text(f"{_FILL} WHERE account = {account}"), {"count": 100})
         event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
-        return search.page(tx, account, PageRequest(), q=q).result
+        return list_search.page(tx, account, PageRequest(), q=q).result
 
     assert database.write(find) == 100  # neither the first link nor that of the other account
     (count,) = (statement for statement in statements if "count(*)" in statement)

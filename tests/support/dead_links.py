@@ -12,7 +12,7 @@ from tests.support.fake_internet import PUBLIC, FakeInternet, empty, server
 from waypost.accounts import ops as accounts
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
-from waypost.links import dead_links, ops, search
+from waypost.links import dead_links, list_search, ops
 from waypost.links.dead_link_checker import DeadLinkChecker, Pauses
 from waypost.links.dead_links import CheckResult
 from waypost.links.filters import LinkFilter
@@ -92,7 +92,7 @@ class LinkOwner:
 
     def dead_links(self) -> list[int]:
         request, only_dead = PageRequest(limit=100, page=1), LinkFilter(dead=True)
-        page = self.database.read(lambda tx: search.page(tx, self.account, request, link_filter=only_dead))
+        page = self.database.read(lambda tx: list_search.page(tx, self.account, request, link_filter=only_dead))
         return [link.id for link in page.items]
 
 

@@ -18,7 +18,7 @@ from waypost.api.types import Count, ItemId, Line
 from waypost.bulk.items import NOT_DONE, Action, Prepared, failure, prepare
 from waypost.db import change_log, page_counters
 from waypost.errors import Kind, Problem, invalid
-from waypost.links import search
+from waypost.links import list_search
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.search.words import short_url
@@ -192,7 +192,7 @@ def _select(tx: Connection, context: RequestContext, selection: Selection) -> Se
     link_filter = LinkFilter(selection.campaign, selection.channel, selection.status)
     q = selection.q or ""
     short = short_url(tx, context.account, q, settings=context.settings)
-    query = search.literal_ids(tx, context.account, q=q, short=short, link_filter=link_filter)
+    query = list_search.literal_ids(tx, context.account, q=q, short=short, link_filter=link_filter)
     return tx.execute(query.order_by(*query.selected_columns).limit(MAX_ITEMS + 1)).scalars().all()
 
 

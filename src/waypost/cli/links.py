@@ -9,7 +9,7 @@ from waypost import clock
 from waypost.cli import access, console, items
 from waypost.db.crud import Page
 from waypost.db.schema import links
-from waypost.links import bulk, ops, search
+from waypost.links import bulk, list_search, ops
 from waypost.links.columns import Status
 from waypost.links.filters import LinkFilter
 from waypost.links.ops import Link
@@ -38,7 +38,7 @@ def list_links(
 
         def work(tx: Connection) -> Page[ops.Link]:
             short = words.short_url(tx, account.id, q, settings=settings)
-            return search.page(tx, account.id, window, q=q, short=short, link_filter=link_filter)
+            return list_search.page(tx, account.id, window, q=q, short=short, link_filter=link_filter)
 
         page = database.read(work)
     items.print_page(page, [_row(base, each) for each in page.items], _COLUMNS, json=json)

@@ -17,7 +17,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.db.crud import Page
 from waypost.errors import Kind, Problem
-from waypost.links import bulk, ops, search
+from waypost.links import bulk, list_search, ops
 from waypost.links.schemas import (
     FoundLink,
     LinkAnswer,
@@ -67,11 +67,11 @@ def list_links(
     """
     if short is not None:
         return _find_link(context, short)
-    by: search.Order = "click" if order == "click" else "date"
+    by: list_search.Order = "click" if order == "click" else "date"
 
     def work(tx: Connection) -> Page[ops.Link]:
         short = words.short_url(tx, context.account, q, settings=context.settings)
-        return search.page(tx, context.account, page_request, order=by, q=q, short=short)
+        return list_search.page(tx, context.account, page_request, order=by, q=q, short=short)
 
     page = context.read_after_ingest(work)
     return pagination.list_response("urls", page, lambda link: LinkOut(**listed_fields(link, context)))

@@ -18,7 +18,7 @@ from waypost.dashboard.routing import Router
 from waypost.db import crud
 from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
-from waypost.links import bulk, bulk_actions, bulk_undo, list_export, list_query, list_states, ops, utm
+from waypost.links import bulk, bulk_actions, bulk_undo, list_export, list_state, ops, utm
 from waypost.links.bulk_actions import Action, Outcome
 from waypost.links.schemas import LinkChange
 
@@ -63,7 +63,7 @@ def apply_bulk_action(context: PageContext) -> Response:
         return _export(context, None if is_all else ids)
     links: Sequence[ops.Link] = ()
     if is_all:
-        query = list_query.parse(context)
+        query = list_state.parse(context)
         links = context.read_after_ingest(lambda tx: query.first_links(tx, context))
     if not ids and not links:
         return context.redirect(_LIST, message="Select at least one link.", tone="bad")
@@ -161,7 +161,7 @@ def _export(context: PageContext, ids: Sequence[int] | None) -> Response:
     """Return links as CSV: those with the ids, or all that match the list's query."""
     context.wait_for_ingest()
     if ids is None:
-        lines = list_export.lines(context, list_query.parse(context))
+        lines = list_export.lines(context, list_state.parse(context))
     else:
         remaining = set(context.read(lambda tx: crud.existing(tx, links_table, context.account, ids)))
         if not remaining:
@@ -204,9 +204,9 @@ def _confirmation(
 def _target_name(tx: Connection, account: int, action: Action) -> str:
     """Return the name of the campaign, channel, template or domain of an action. Raises NOT_FOUND, INVALID."""
     if action.kind == "campaign" and action.item:
-        return list_states.group_name(tx, account, "campaign", action.item)
+        return list_state.group_name(tx, account, "campaign", action.item)
     if action.kind in ("channel", "unchannel"):
-        return list_states.group_name(tx, account, "channel", action.item)
+        return list_state.group_name(tx, account, "channel", action.item)
     if action.kind == "utm":
         return utm.template(tx, account, action.item).name
     return action.target if action.kind == "domain" else ""

@@ -10,8 +10,8 @@ from waypost import clock, csv_export
 from waypost.dashboard import downloads
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext
-from waypost.links import list_states, ops, quick_search
-from waypost.links.list_query import ListQuery
+from waypost.links import list_search, list_state, ops
+from waypost.links.list_state import ListQuery
 
 _BATCH = 500
 _COLUMNS = (
@@ -46,7 +46,7 @@ def lines_of(context: PageContext, ids: Sequence[int]) -> Iterator[str]:
 
 
 def _rows(tx: Connection, context: PageContext, query: ListQuery, below: int | None) -> Sequence[Sequence[Any]]:
-    ids = quick_search.newest_ids(
+    ids = list_search.newest_ids(
         tx, context.account, query.words(tx, context), query.link_filter, limit=_BATCH, below=below
     )
     return _rows_of(tx, context, ids)
@@ -54,11 +54,11 @@ def _rows(tx: Connection, context: PageContext, query: ListQuery, below: int | N
 
 def _rows_of(tx: Connection, context: PageContext, ids: Sequence[int]) -> Sequence[Sequence[Any]]:
     listed = ops.get_many(tx, ids)
-    details = list_states.read(tx, context.account, listed, with_dead=False)
+    details = list_state.read(tx, context.account, listed, with_dead=False)
     return [_row(context, link, details) for link in listed if link.id in details.states]
 
 
-def _row(context: PageContext, link: ops.Link, details: list_states.ListDetails) -> Sequence[Any]:
+def _row(context: PageContext, link: ops.Link, details: list_state.ListDetails) -> Sequence[Any]:
     state = details.states[link.id]
     return (
         link.id,

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
-from waypost.links import duplicates, list_export, list_query, list_states, quick_search
+from waypost.links import duplicates, list_export, list_search, list_state
 from waypost.links.form import COLLECTIONS, load_options
 
 pages = Router()
@@ -17,10 +17,10 @@ _OPTIONS = (*COLLECTIONS, "domains")
 
 @pages.get("/dashboard/links")
 def list_links(context: PageContext) -> Response:
-    query = list_query.parse(context)
+    query = list_state.parse(context)
     link_filter = query.link_filter
 
-    def work(tx: Connection) -> tuple[Any, Any, list_states.ListDetails]:
+    def work(tx: Connection) -> tuple[Any, Any, list_state.ListDetails]:
         selected: dict[str, list[int | str]] = {
             "campaigns": [link_filter.campaign or 0],
             "channels": [link_filter.channel or 0],
@@ -29,18 +29,18 @@ def list_links(context: PageContext) -> Response:
         options = load_options(tx, context.account, names=_OPTIONS, selected=selected)
         page = query.page(tx, context, context.page_request())
         with_dead = bool(context.settings.dead_links_days)
-        return page, options, list_states.read(tx, context.account, page.items, with_dead=with_dead)
+        return page, options, list_state.read(tx, context.account, page.items, with_dead=with_dead)
 
     page, options, details = context.read_after_ingest(work)
     return context.render_list(
         "links/list.html",
         page,
-        limit=quick_search.MAX_MATCHES if query.q else 0,
+        limit=list_search.MAX_MATCHES if query.q else 0,
         choices=options,
         details=details,
         query=query,
         own_host=context.settings.own_host,
-        max_selected=list_query.MAX_SELECTED,
+        max_selected=list_state.MAX_SELECTED,
         short_url=context.short_url,
     )
 
@@ -49,7 +49,7 @@ def list_links(context: PageContext) -> Response:
 def export_links(context: PageContext) -> Response:
     """Return all links that match the list's query as CSV."""
     context.wait_for_ingest()
-    return list_export.response(list_export.lines(context, list_query.parse(context)))
+    return list_export.response(list_export.lines(context, list_state.parse(context)))
 
 
 @pages.post("/dashboard/links/{id:int}/duplicate")

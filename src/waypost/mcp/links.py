@@ -10,7 +10,7 @@ from waypost import clock
 from waypost.api.types import ItemId, Line, Url
 from waypost.db.crud import Page
 from waypost.errors import invalid
-from waypost.links import api, dead_links, ops, search
+from waypost.links import api, dead_links, list_search, ops
 from waypost.links.columns import Status
 from waypost.links.dead_links import CheckResult
 from waypost.links.filters import LinkFilter, State
@@ -97,7 +97,7 @@ def find_links(context: ToolContext, arguments: FindLinks) -> LinkPage:
     def work(tx: Connection) -> Page[ops.Link]:
         short = words.short_url(tx, context.account, q, settings=context.settings)
         order, window = arguments.order, arguments.window
-        return search.page(tx, context.account, window, order=order, q=q, short=short, link_filter=link_filter)
+        return list_search.page(tx, context.account, window, order=order, q=q, short=short, link_filter=link_filter)
 
     page = context.read_after_ingest(work)
     return LinkPage(**paging(page), links=[LinkOut(**api.listed_fields(link, context)) for link in page.items])
@@ -155,7 +155,7 @@ def list_dead_links(context: ToolContext, arguments: PageArguments) -> DeadLinkP
     link_filter = LinkFilter(dead=True)
 
     def work(tx: Connection) -> tuple[Page[ops.Link], Mapping[int, CheckResult]]:
-        page = search.page(tx, context.account, arguments.window, link_filter=link_filter)
+        page = list_search.page(tx, context.account, arguments.window, link_filter=link_filter)
         return page, dead_links.get_results(tx, context.account, [link.id for link in page.items])
 
     page, results = context.read_after_ingest(work)
