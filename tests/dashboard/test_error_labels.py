@@ -18,7 +18,7 @@ from waypost.domains.api import NewDomain
 from waypost.links.schemas import NewLink
 from waypost.overlays.api import NewOverlay
 from waypost.pixels.api import NewPixel
-from waypost.qr.content_fields import PARTS
+from waypost.qr.form import PARTS
 from waypost.qr.schemas import NewCode
 from waypost.shares.api import NewShare
 from waypost.splash.api import NewSplash

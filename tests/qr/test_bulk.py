@@ -9,7 +9,7 @@ from typing import Any
 from tests.conftest import BASE, Person
 from tests.support.qr_decoders import LOGO, new_code, zxing
 from tests.support.visits import new_link
-from waypost.qr import zip_stream
+from waypost.qr import export
 from waypost.qr.export import Member, unique_file_names
 
 
@@ -150,10 +150,10 @@ def test_zip_is_streamed() -> None:
             made.append(number)
             yield f"{number}.png", bytes(1000)
 
-    pieces = zip_stream.stream(files())
+    pieces = export.zip_stream(files())
     assert len(next(pieces)) >= 1000
     assert made == [0]
-    whole = b"".join(zip_stream.stream(files()))
+    whole = b"".join(export.zip_stream(files()))
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         assert archive.testzip() is None
         assert len(archive.namelist()) == 3

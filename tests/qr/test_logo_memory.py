@@ -11,7 +11,7 @@ from tests.support.qr_decoders import png
 from waypost.errors import Problem
 from waypost.pictures import decoding
 from waypost.pictures.unpacking import MAX_SIDE
-from waypost.qr.logos import own_copy
+from waypost.qr.service import own_copy
 from waypost.sandbox.process import Limits
 
 _MAX_GROWTH_MB = 64
@@ -23,7 +23,7 @@ _PROGRAM = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from waypost.qr.logos import own_copy
+from waypost.qr.service import own_copy
 
 def memory(name):
     return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if name in line)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.qr_decoders import by_zbar, opencv, opened, png, zxing
 from tests.support.server import at_once
 from waypost.errors import Problem
-from waypost.qr.logos import own_copy
+from waypost.qr.service import own_copy
 from waypost.qrcode import layout, payloads, verify
 from waypost.qrcode.encode import encode
 from waypost.qrcode.layout import cannot_write

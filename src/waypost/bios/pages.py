@@ -7,8 +7,19 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.bios import block_errors, design_form, form_blocks, ops, pictures, themes
-from waypost.bios.builder_form import SHAPE, copy_pictures, local_time, rearrange_blocks, submitted_form, values_of
+from waypost.bios import form_blocks, ops, pictures, themes
+from waypost.bios.form import (
+    SHAPE,
+    assign_block_errors,
+    check_blocks,
+    check_design,
+    copy_pictures,
+    design_values_of,
+    local_time,
+    rearrange_blocks,
+    submitted_form,
+    values_of,
+)
 from waypost.bios.preview_pages import PICTURES
 from waypost.bios.schemas import BioChange, NewBio
 from waypost.dashboard import statistics, trash
@@ -29,7 +40,7 @@ def list_bios(context: PageContext) -> Response:
 
 @pages.get("/dashboard/bios/new")
 def show_new_form(context: PageContext) -> Response:
-    return _builder(context, Form({"base": "default", "blocks": [{"type": "link"}], **design_form.values_of(None)}))
+    return _builder(context, Form({"base": "default", "blocks": [{"type": "link"}], **design_values_of(None)}))
 
 
 @pages.post("/dashboard/bios/new", files=True, resumable=True)
@@ -88,29 +99,29 @@ def show_statistics(context: PageContext, id: int) -> Response:
 def _create(context: PageContext, form: Form) -> ops.Bio | None:
     """Create the page. Return None if the form is invalid."""
     copy_pictures(context, form)
-    design_form.check(form)
+    check_design(form)
 
     def work(tx: Connection, fields: dict[str, Any]) -> ops.Bio:
-        block_errors.check(tx, context.account, form, settings=context.settings)
+        check_blocks(tx, context.account, form, settings=context.settings)
         return ops.add(tx, context.account, settings=context.settings, **fields)
 
     bio = context.submit(form, NewBio, work, SHAPE)
-    block_errors.assign_to_parts(form)
+    assign_block_errors(form)
     return bio
 
 
 def _update(context: PageContext, id: int, form: Form) -> None:
     """Save the changed fields, unless the form is invalid or the page was changed since the form was shown."""
     copy_pictures(context, form)
-    design_form.check(form)
+    check_design(form)
 
     def work(tx: Connection, fields: dict[str, Any]) -> None:
         form.reject_stale(values_of(ops.get_owned(tx, context.account, id)))
-        block_errors.check(tx, context.account, form, settings=context.settings)
+        check_blocks(tx, context.account, form, settings=context.settings)
         ops.change(tx, context.account, id, settings=context.settings, **fields)
 
     context.submit(form, BioChange, work, SHAPE)
-    block_errors.assign_to_parts(form)
+    assign_block_errors(form)
 
 
 def _builder(context: PageContext, form: Form, id: int | None = None, *, status: int = 200) -> Response:

@@ -9,8 +9,8 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
-from waypost.bios import blocks, design_form, form_blocks, ops, picture_copies, pictures
-from waypost.bios.builder_form import PARTS, submitted_form, values_of
+from waypost.bios import blocks, form_blocks, ops, picture_copies, pictures
+from waypost.bios.form import PARTS, design_preview_of, submitted_form, values_of
 from waypost.bios.picture_copies import AVATAR, BACKGROUND, IMAGE, THUMBNAIL
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, parse_id
@@ -97,7 +97,7 @@ def _preview(context: PageContext, form: Form) -> Response:
             pictures.sizes_of(tx, context.account, complete_blocks),
         )
     )
-    own = design_form.preview_of(form)
+    own = design_preview_of(form)
     page = context.services.bio_page(
         forms=forms,
         alias=form.text("alias") or "phone",

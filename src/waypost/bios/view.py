@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from waypost.bios import blocks, embeds, pictures
 from waypost.bios.blocks import Block
 from waypost.bios.form_blocks import PageForm
-from waypost.bios.social_networks import find_network
+from waypost.bios.profile_urls import find_network
 from waypost.errors import Problem
 from waypost.qrcode import vcard
 from waypost.qrcode.payloads import Content

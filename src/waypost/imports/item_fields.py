@@ -21,8 +21,8 @@ from waypost.links.columns import to_columns
 from waypost.links.schemas import LinkChange
 from waypost.noun_functions import FUNCTIONS
 from waypost.pictures import sources
-from waypost.qr import logos, service
 from waypost.qr import ops as qr_codes
+from waypost.qr import service
 from waypost.settings import Settings
 
 _MAX_BLOCKS = 200
@@ -63,7 +63,7 @@ def item_columns(tx: Connection, record: Record, settings: Settings, budget: Req
     except ValidationError as error:
         raise validation_problem(RequestValidationError(error.errors())) from None
     if record.kind == "qr":
-        logo = logos.own_copy(sources.from_data(sent["logo"], logos.RULES)) if sent.get("logo") else None
+        logo = service.own_copy(sources.from_data(sent["logo"], service.RULES)) if sent.get("logo") else None
         budget.keep_copy("logo", len(logo or b""))
         sent["logo"] = None if logo is None else base64.b64encode(logo).decode()
         draft = qr_codes.draft(tx, settings=settings, custom=record.alias, **{**sent, "logo": logo})

@@ -19,7 +19,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
 from waypost.http import file_names
-from waypost.qr import export, ops, service, zip_stream
+from waypost.qr import export, ops, service
 from waypost.qr.ops import Draft
 from waypost.qr.schemas import (
     FORMAT,
@@ -86,7 +86,7 @@ def download_qr_codes(
 
     name, members = context.read(work)
     headers = {"Content-Disposition": file_names.attachment(name, "zip")}
-    files = zip_stream.stream(_files(context, members, format, size))
+    files = export.zip_stream(_files(context, members, format, size))
     return StreamingResponse(files, media_type="application/zip", headers=headers)
 
 

@@ -1,14 +1,18 @@
 """QR images of a campaign or channel: its links, bio pages and QR codes."""
 
+import io
 import itertools
+import time
 import unicodedata
+import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, bindparam, func, select
 
+from waypost import clock
 from waypost.db import crud
 from waypost.db.schema import bios, campaigns, channel_items, channels, domains, links, qrs
 from waypost.http import file_names
@@ -17,6 +21,41 @@ from waypost.qr.ops import Draft
 from waypost.qrcode.styles import PLAIN
 from waypost.settings import Settings
 from waypost.urls.short_urls import short_url
+
+
+def zip_stream(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+    """Yield an archive of (name, content) in chunks."""
+    buffer = _Buffer()
+    created = time.gmtime(clock.now())[:6]
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files:
+            info = zipfile.ZipInfo(name, created)
+            # PNG and PDF are already compressed.
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED if name.endswith(".svg") else zipfile.ZIP_STORED)
+            yield buffer.take()
+    yield buffer.take()
+
+
+class _Buffer(io.RawIOBase):
+    """Write buffer. It is not seekable, so the archive stores sizes after the files."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        chunk = bytes(data)  # type: ignore[call-overload]  # any buffer
+        self._bytes += chunk
+        return len(chunk)
+
+    def take(self) -> bytes:
+        """Return and clear the buffered bytes."""
+        chunk = bytes(self._bytes)
+        self._bytes.clear()
+        return chunk
+
 
 _CAMPAIGN_NAME = select(campaigns.c.name).where(campaigns.c.id == bindparam("id"))
 _CHANNEL_NAME = select(channels.c.name).where(channels.c.id == bindparam("id"))

@@ -52,7 +52,7 @@ class Code(Listed):
 
 
 class Fields(TypedDict, total=False):
-    """The settable fields; `None` is the default. `logo` is a re-encoded PNG (waypost.qr.logos)."""
+    """The settable fields; `None` is the default. `logo` is a re-encoded PNG (waypost.qr.service)."""
 
     type: Type
     data: Data

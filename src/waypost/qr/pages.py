@@ -15,8 +15,8 @@ from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
 from waypost.errors import Problem
-from waypost.qr import form_errors, ops, service
-from waypost.qr.content_fields import DATE_LENGTH, PARTS, content_fields
+from waypost.qr import ops, service
+from waypost.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
 from waypost.qr.schemas import CodeChange, NewCode
 from waypost.qrcode import styles
 from waypost.qrcode.render import Drawing, design
@@ -186,11 +186,11 @@ def _is_empty(form: Form) -> bool:
 
 def _collect(context: PageContext, form: Form, model: type[B], work: Callable[[B], T]) -> T | None:
     """Return the result of `work`. None if the form is invalid; it then has the errors of all fields and parts."""
-    form_errors.assign_content(form, PARTS, context.settings)
+    assign_content_errors(form, PARTS, context.settings)
     result = context.collect(form, model, work, SHAPE)
     if "type" in form.errors:
         form.errors.pop("data", None)  # it was checked as content of another type
-    form_errors.assign_to_part(form, PARTS)
+    assign_error_to_part(form, PARTS)
     return result
 
 

@@ -10,11 +10,21 @@ from waypost.api.change import Change
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.pictures import sources
-from waypost.qr import logos, ops
+from waypost.pictures.decoding import Rules, decode
+from waypost.qr import ops
 from waypost.qr.ops import Draft
 from waypost.qr.schemas import CodeChange, NewCode
 from waypost.qrcode import verify
 from waypost.qrcode.render import Drawing, design
+
+_KEPT_SIDE = 640  # pixels: what the largest picture shows of it
+RULES = Rules("logo", _KEPT_SIDE, max_bytes=2 * 1024 * 1024)
+
+
+def own_copy(data: bytes) -> bytes:
+    """Return a PNG of at most 640 pixels a side that holds just the picture. Raises INVALID on `logo`."""
+    return decode(data, RULES, "logo")
+
 
 R = TypeVar("R")
 _MOST_LOGOS = 10
@@ -33,7 +43,7 @@ def fields_of(context: RequestContext, body: CodeChange) -> dict[str, Any]:
         fields["logo"] = context.budget.load_once(
             "logo",
             source,
-            lambda: logos.own_copy(sources.load(context, source, logos.RULES)),
+            lambda: own_copy(sources.load(context, source, RULES)),
             most=_MOST_LOGOS,
             refusal=refusal,
         )

@@ -21,7 +21,7 @@ _LARGE = BoundedSemaphore(2)  # a drawing of 4096 pixels needs 150 MB
 
 @dataclass(frozen=True)
 class Drawing:
-    """A QR code that can be rendered in any format and size. `logo` is a PNG from waypost.qr.logos."""
+    """A QR code that can be rendered in any format and size. `logo` is a PNG from waypost.qr.service."""
 
     symbol: Symbol
     style: Style

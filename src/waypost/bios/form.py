@@ -1,21 +1,85 @@
-"""The form of the bio page builder: its fields, the order of its blocks, and its pictures."""
+"""The form of the bio page builder: its fields, colors, pictures and blocks, and errors at the part of the block."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+
 from waypost import clock
-from waypost.bios import design_form, ops, picture_copies, picture_names
+from waypost.bios import blocks, design, form_blocks, ops, picture_copies, picture_names
+from waypost.bios.design import Design
 from waypost.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.bios.profile_urls import profile_url
 from waypost.bios.schemas import CardBlock
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, parse_id
 from waypost.errors import Problem
+from waypost.settings import Settings
+from waypost.urls import blocklist
 from waypost.urls.typed_urls import complete_url
 
-SHAPE = Shape(flags=("sensitive", *design_form.FLAGS))
+DESIGN_FLAGS = ("own", "blend", "autotext", "autobuttontext")
+DESIGN_FIELDS = {"background": "background", "gradient": "gradient", "picture": "backdrop", "text": "textcolor"}
+"""The fields of the form by the parts of a design; others are called like the part."""
+_SHOWN = {"gradient": "#cfe3ff", "text": "#000000", "buttontext": "#ffffff"}
+"""The color that is shown for one that is not set."""
+_HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
+
+
+def design_of(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the design of a submitted form; None for the colors of the theme."""
+    if not values.get("own"):
+        return None
+    return {
+        "background": values.get("background", ""),
+        "gradient": values.get("gradient", "") if values.get("blend") else "",
+        "picture": values.get("backdrop", ""),
+        "text": "" if values.get("autotext") else values.get("textcolor", ""),
+        "button": values.get("button", ""),
+        "buttontext": "" if values.get("autobuttontext") else values.get("buttontext", ""),
+    }
+
+
+def design_values_of(stored: Design | None) -> dict[str, str]:
+    """Return the values of the form's fields."""
+    parts = stored or design.DEFAULTS
+    return {
+        "own": "on" if stored else "",
+        "background": parts["background"],
+        "blend": "on" if parts["gradient"] else "",
+        "gradient": parts["gradient"] or _SHOWN["gradient"],
+        "backdrop": parts["picture"],
+        "autotext": "" if parts["text"] else "on",
+        "textcolor": parts["text"] or _SHOWN["text"],
+        "button": parts["button"],
+        "autobuttontext": "" if parts["buttontext"] else "on",
+        "buttontext": parts["buttontext"] or _SHOWN["buttontext"],
+    }
+
+
+def check_design(form: Form) -> None:
+    """Add an error to each field whose text could not be read."""
+    parts: Any = form["design"]
+    if not parts or not all(_HEX.match(color) for name, color in parts.items() if name != "picture" and color):
+        return  # the model rejects other colors
+    names = {part: DESIGN_FIELDS.get(part, part) for part in parts}
+    for fault in design.faults(design.complete(parts) or {}, names):
+        form.errors.setdefault(names[fault.part], fault.message)
+
+
+def design_preview_of(form: Form) -> dict[str, Any] | None:
+    """Return the design of a form for its preview, with defaults for invalid colors."""
+    parts: Any = form["design"]
+    if not parts:
+        return None
+    valid = {name: value for name, value in parts.items() if name == "picture" or _HEX.match(value)}
+    return design.complete(valid)
+
+
+SHAPE = Shape(flags=("sensitive", *DESIGN_FLAGS))
 MAX_BLOCKS = 200
 _COMMON_PARTS = ("type", "hidden", "showfrom", "showuntil")
 PARTS: Mapping[str, Sequence[str]] = {
@@ -45,7 +109,7 @@ def submitted_form(context: PageContext, current: Mapping[str, Value] | None = N
     form.values |= {"blocks": rows, "theme": form.text("base") + (f"-{mode}" if mode else "")}
     _add_picture(context, form, form.values, "avatar", "avatar", AVATAR)
     _add_picture(context, form, form.values, "backdrop", "backdrop", BACKGROUND)
-    form.values["design"] = design_form.design_of(form.values)  # type: ignore[assignment]  # an object, as in the API
+    form.values["design"] = design_of(form.values)  # type: ignore[assignment]  # an object, as in the API
     for number, (key, row) in enumerate(zip(context.fields.get("order", ()), rows, strict=False), 1):
         for part in BLOCK_PLACES.keys() & row.keys():
             _add_picture(context, form, row, f"{key}.{part}", f"b{number}.{part}", BLOCK_PLACES[part])
@@ -90,7 +154,7 @@ def copy_pictures(context: PageContext, form: Form) -> None:
                 values[part] = picture_copies.copy_of_data(value, place, context.budget)
             except Problem as problem:
                 add_error(form, name, problem)
-    form.values["design"] = design_form.design_of(form.values)  # type: ignore[assignment]  # as above
+    form.values["design"] = design_of(form.values)  # type: ignore[assignment]  # as above
 
 
 def values_of(bio: ops.Bio) -> Mapping[str, Value]:
@@ -102,7 +166,7 @@ def values_of(bio: ops.Bio) -> Mapping[str, Value]:
     ]
     fields = {name: getattr(bio, name) for name in ("name", "alias", "title", "description", "theme", "avatar")}
     fields |= {"base": base, "mode": mode, "blocks": rows, "sensitive": "on" if bio.sensitive else ""}
-    return {**fields, "design": bio.design, **design_form.values_of(bio.design)}
+    return {**fields, "design": bio.design, **design_values_of(bio.design)}
 
 
 def add_error(form: Form, name: str, problem: Problem) -> None:
@@ -164,3 +228,43 @@ def _add_picture(context: PageContext, form: Form, values: dict[str, Any], sent:
         values[part] = picture_copies.own_copy(file or b"", place, context.budget)
     except Problem as problem:
         add_error(form, name, problem)
+
+
+def check_blocks(tx: Connection, account: int, form: Form, *, settings: Settings) -> None:
+    """Add an error to each part of a block whose URL is invalid or blocked, or whose form the account does not have."""
+    rows: Any = form["blocks"] or []
+    forms = form_blocks.own_forms(tx, account) if any(block["type"] == "form" for block in rows) else {}
+    for number, block in enumerate(rows, 1):
+        if block["type"] == "form" and parse_id(block.get("overlay", "")) not in forms:
+            name = f"b{number}.overlay"
+            form.errors.setdefault(name, f"{name} must be one of your forms.")
+        if block.get("showuntil", clock.NEVER) < block.get("showfrom", ""):
+            name = f"b{number}.showuntil"
+            form.errors.setdefault(name, f"{name} must not be before the start.")
+        for part in blocks.url_parts(block):
+            try:
+                blocklist.refuse(tx, [blocks.checked_url(tx, block, part, settings)], field="blocks")
+            except Problem as problem:
+                _add_block_error(form, number, part, problem.message.removeprefix("blocks "))
+
+
+def assign_block_errors(form: Form) -> None:
+    """Replace the error of all blocks by one for each part that has one, or for the block; the same for the design."""
+    for (name, *location), text in form.faults.items():
+        if name == "design" and location:
+            field = DESIGN_FIELDS.get(str(location[0]), str(location[0]))
+            form.errors.setdefault(field, f"{field} {text}.")
+            form.errors.pop("design", None)
+        if name == "blocks" and location and isinstance(location[0], int):
+            part = str(location[-1]) if len(location) > 2 else ""  # number, type and part
+            _add_block_error(form, location[0] + 1, part, f"{text}.")
+    if message := form.errors.pop("design", ""):  # of its picture: the colors were checked before
+        form.errors.setdefault("backdrop", f"backdrop {message.partition(' ')[2]}")
+    if any(name.startswith("b") and name[1:2].isdigit() for name in form.errors):
+        form.errors.pop("blocks", None)
+
+
+def _add_block_error(form: Form, number: int, part: str, text: str) -> None:
+    """Add an error under the name of the input, which the template numbers from 1."""
+    name = f"b{number}.{part}" if part else f"b{number}"
+    form.errors.setdefault(name, f"{name} {text}")
