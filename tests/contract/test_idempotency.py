@@ -11,7 +11,7 @@ from tests.conftest import Person
 from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
 from tests.support.imports import await_import, plan, run
 from waypost import clock
-from waypost.clicks.ingest import retention
+from waypost.clicks.ingest import ingester
 from waypost.db import schema
 from waypost.db.schema import idempotency_keys
 from waypost.routers import API_ROUTERS
@@ -151,7 +151,7 @@ def test_response_is_forgotten_after_24_hours_and_deleted(ana: Person) -> None:
     with time_machine.travel(clock.now() + 24 * 3600 - 60):
         assert _send(ana, "POST", "/url/add", {"url": URL}).headers["Idempotency-Replayed"] == "true"
     with time_machine.travel(later := clock.now() + 24 * 3600 + 60):
-        ana.write(lambda tx: retention.delete_expired(tx, int(later), first_kept_day=0, events_days=90))
+        ana.write(lambda tx: ingester.delete_expired(tx, int(later), first_kept_day=0, events_days=90))
         assert ana.database.read(lambda tx: tx.execute(select(idempotency_keys)).all()) == []
         assert "Idempotency-Replayed" not in _send(ana, "POST", "/url/add", {"url": URL}).headers
     assert ana.get("/urls")["data"]["result"] == 2

@@ -18,7 +18,7 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.schema import account_exports
-from waypost.exports import claims, runner
+from waypost.exports import runner
 from waypost.exports.archive import Source
 from waypost.exports.pipe import Abandoned, Pipe
 from waypost.settings import Settings
@@ -45,7 +45,7 @@ def test_button_downloads_archive(ana: Person, dashboard: Browser) -> None:
         assert opened.testzip() is None
         assert b"/spring" in opened.read("links.csv")
     _await_end(ana.database, ana.account)
-    assert ana.database.read(lambda tx: claims.last_finished(tx, ana.account))
+    assert ana.database.read(lambda tx: runner.last_finished(tx, ana.account))
 
 
 def test_export_without_csrf_token_is_rejected(ana: Person, dashboard: Browser) -> None:
@@ -53,7 +53,7 @@ def test_export_without_csrf_token_is_rejected(ana: Person, dashboard: Browser) 
 
 
 def test_second_export_shows_message(ana: Person, dashboard: Browser) -> None:
-    ana.write(lambda tx: claims.acquire(tx, ana.account))
+    ana.write(lambda tx: runner.acquire_claim(tx, ana.account))
     message = dashboard.submit_for_message("/account/export", at="/account")
     assert "An export of this account is running" in message
 
@@ -67,9 +67,9 @@ def test_exports_are_limited_by_hour(ana: Person, dashboard: Browser) -> None:
 
 def test_claim_of_killed_export_ends_by_itself(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     now = int(time.time())
-    ana.write(lambda tx: claims.acquire(tx, ana.account))
-    monkeypatch.setattr("waypost.clock.now", lambda: now + claims.CLAIM_SECONDS + 2)
-    ana.write(lambda tx: claims.acquire(tx, ana.account))
+    ana.write(lambda tx: runner.acquire_claim(tx, ana.account))
+    monkeypatch.setattr("waypost.clock.now", lambda: now + runner.CLAIM_SECONDS + 2)
+    ana.write(lambda tx: runner.acquire_claim(tx, ana.account))
 
 
 def test_disconnected_client_ends_export(ana: Person, settings: Settings, database: Database) -> None:
@@ -92,7 +92,7 @@ def test_disconnected_client_ends_export(ana: Person, settings: Settings, databa
 
     asyncio.run(disconnect_after_first_chunk())
     _await_end(database, ana.account)
-    assert database.read(lambda tx: claims.last_finished(tx, ana.account)) is None
+    assert database.read(lambda tx: runner.last_finished(tx, ana.account)) is None
 
 
 def test_stalled_client_is_abandoned(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from waypost import clock
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
-from waypost.imports import plan_report, plans
+from waypost.imports import plans
 from waypost.imports.planner import Options
 from waypost.imports.plans import BATCH, Conflicts
 from waypost.imports.sources.csv_columns import FIELDS
@@ -284,5 +284,5 @@ def test_formula_cell_is_text_and_escaped_in_report(ana: Person, settings: Setti
     titles = select(schema.import_rows.c.fields).where(schema.import_rows.c.fate == "create")
     (fields,) = ana.database.read(lambda tx: tx.execute(titles).scalars().all())
     assert fields["columns"]["title"] == "=1+1"
-    report = "".join(plan_report.csv_lines(ana.database, ana.account, current.id))
+    report = "".join(plans.report_csv(ana.database, ana.account, current.id))
     assert "\"'=cmd|' /C calc'!A0\"" in report

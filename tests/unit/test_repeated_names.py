@@ -2,8 +2,8 @@
 
 import pytest
 
-from waypost.imports.sources import repeated
-from waypost.imports.sources.repeated import RecentNames
+from waypost.imports.sources import fields
+from waypost.imports.sources.fields import RecentNames
 
 
 def test_name_is_new_once() -> None:
@@ -12,6 +12,6 @@ def test_name_is_new_once() -> None:
 
 
 def test_oldest_names_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated, "_MAX", 2)
+    monkeypatch.setattr(fields, "_MAX", 2)
     names = RecentNames()
     assert [names.add(name) for name in ("a", "b", "c", "b", "a")] == [True, True, True, False, True]

@@ -15,7 +15,7 @@ from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
 from waypost.formats import DateOrder
 from waypost.imports import apply as applying
-from waypost.imports import plan_removal, plan_report, planner, plans
+from waypost.imports import plan_removal, planner, plans
 from waypost.imports import undo as undoing
 from waypost.imports.archives.staging import Staging
 from waypost.imports.file_source import open_file
@@ -187,9 +187,9 @@ def _print_summary(database: Database, account: int, target: Path | None, *, jso
     if target is not None:
         _write(target, database, account, plan.id)
     if json:
-        console.as_json(plan_report.as_json(plan, summary))
+        console.as_json(plans.report_json(plan, summary))
         return
-    for line in plan_report.lines(plan, summary):
+    for line in plans.report_lines(plan, summary):
         console.stdout.print(line, markup=False)
     if target is not None:
         console.stdout.print(f"The fate of every row is in {target}.")
@@ -201,7 +201,7 @@ def _write(target: Path, database: Database, account: int, plan: int) -> None:
     try:
         with target.open("w", encoding="utf-8", newline="") as opened:
             opened.write(csv_export.BOM)
-            opened.writelines(plan_report.csv_lines(database, account, plan))
+            opened.writelines(plans.report_csv(database, account, plan))
     except OSError as error:
         raise typer.BadParameter(f"{target}: {error.strerror}", param_hint="--report") from error
 

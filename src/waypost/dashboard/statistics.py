@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import csv_export
-from waypost.clicks.stats import baselines, filtered_report, reports
+from waypost.clicks.stats import filtered_report, reports
 from waypost.clicks.stats.reports import Report, Times, VisitCounts
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_parts
@@ -128,7 +128,7 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
 
 def with_baseline(tx: Connection, loaded: Loaded, account: int, kind: str, item: int) -> Loaded:
     """Return the statistics with the clicks that were imported without a time; a filter matches none of them."""
-    return loaded if loaded.is_filtered else replace(loaded, baseline=baselines.baseline(tx, account, kind, item))
+    return loaded if loaded.is_filtered else replace(loaded, baseline=reports.untimed_clicks(tx, account, kind, item))
 
 
 def load(

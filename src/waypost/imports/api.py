@@ -14,7 +14,7 @@ from waypost.api.responses import MessageResponse
 from waypost.errors import invalid
 from waypost.files import ops as files
 from waypost.http import file_names
-from waypost.imports import plan_removal, plan_report, plans, runner, undo
+from waypost.imports import plan_removal, plans, runner, undo
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import ImportAnswer, ImportDetails, ImportRow, NewImport, UndoAnswer
 from waypost.imports.sources import registry
@@ -44,7 +44,7 @@ def list_import_rows(
 def export_import_rows(context: Context) -> StreamingResponse:
     """Export the rows of the last import with their fates as CSV."""
     plan = context.read(lambda tx: plans.current(tx, context.account))
-    lines = plan_report.csv_lines(context.database, context.account, plan.id)
+    lines = plans.report_csv(context.database, context.account, plan.id)
     headers = {"Content-Disposition": file_names.attachment("import-plan", "csv")}
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from waypost.errors import Kind, Problem
 from waypost.imports.cancellation import Cancellation
 from waypost.imports.plans import canceled
-from waypost.imports.sources.patience import Patience
+from waypost.imports.sources.rate_limits import Patience
 
 _MAX_WORKING = 8
 _MAX_RUNNING = 32

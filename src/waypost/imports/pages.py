@@ -21,7 +21,7 @@ from waypost.errors import Kind, Problem, invalid
 from waypost.files.upload_pace import UploadPace
 from waypost.http.multipart import MultipartReader, Part
 from waypost.import_sources import NAMES
-from waypost.imports import plan_removal, plan_report, plans, runner, undo, uploads
+from waypost.imports import plan_removal, plans, runner, undo, uploads
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import NewImport, hosts_of_lines
 from waypost.imports.sources.csv_columns import FIELDS
@@ -99,7 +99,7 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
 @pages.get("/dashboard/import/rows.csv", snapshot=False)
 def export_rows(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.current(tx, context.account))
-    return downloads.csv_file(gettext("Import"), plan_report.csv_lines(context.database, context.account, plan.id))
+    return downloads.csv_file(gettext("Import"), plans.report_csv(context.database, context.account, plan.id))
 
 
 @pages.post("/dashboard/import/apply")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, case, func, insert, select, update
 
-from waypost import clock
+from waypost import clock, csv_export
 from waypost.db import account_rows, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
@@ -283,3 +283,37 @@ def page(tx: Connection, account: int, window: PageRequest, fate: Fate | None) -
     of_plan = (_row.plan == current(tx, account).id, _row.account == account)
     query = select(*_ROW_COLUMNS).where(*of_plan, *([_row.fate == fate] if fate else [])).order_by(_row.line)
     return crud.counted_page(tx, query, window, Row)
+
+
+FATES = {
+    "create": "will be created",
+    "there": "are there already",
+    "changed": "change a link",
+    "conflict": "have a conflict",
+    "impossible": "are impossible",
+}
+_APPLIED = {"create": "were created", "changed": "have changed a link"}
+_COLUMNS = ("line", "fate", "reason", "losses", "host", "alias", "url")
+
+
+def report_json(plan: Plan, summary: Summary) -> Mapping[str, Any]:
+    """Return the state of the plan and the number of rows by fate."""
+    counts = {fate: summary.counts.get(fate, 0) for fate in FATES}
+    return {"state": plan.state, **counts, "losing": summary.losing, "ignored": list(plan.ignored)}
+
+
+def report_lines(plan: Plan, summary: Summary) -> Iterator[str]:
+    """Yield the counts as sentences."""
+    texts = {**FATES, **_APPLIED} if plan.state == "applied" else FATES
+    for fate, text in texts.items():
+        yield f"{summary.counts.get(fate, 0):,} rows {text}."
+    yield f"{summary.losing:,} of {summary.kept:,} links lose something."
+    if plan.ignored:
+        yield f"Not imported: {', '.join(plan.ignored)}."
+
+
+def report_csv(database: Database, account: int, plan: int) -> Iterator[str]:
+    """Yield the fate of every row as CSV, in the order of the source, with constant memory."""
+    yield csv_export.lines([_COLUMNS])
+    for row in rows(database, account, plan):
+        yield csv_export.lines([[getattr(row, name) for name in _COLUMNS]])

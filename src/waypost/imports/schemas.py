@@ -10,9 +10,8 @@ from waypost.api.request_body import Body
 from waypost.api.responses import Success
 from waypost.api.types import CreatedAt, ItemId, Line, Url
 from waypost.formats import DateOrder
-from waypost.imports.plan_report import FATES
 from waypost.imports.planner import Options
-from waypost.imports.plans import Conflicts, Fate, Folders, Plan, State, Summary
+from waypost.imports.plans import FATES, Conflicts, Fate, Folders, Plan, State, Summary
 from waypost.imports.sources.registry import Service
 from waypost.imports.undo import Preview
 

@@ -4,17 +4,32 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from waypost.accounts import api as accounts_api
-from waypost.api.types import ItemId, Line
+from waypost.api.types import ItemId, Line, OneOf
+from waypost.db.item_names import name_of
 from waypost.db.schema.nouns import NOUNS
-from waypost.mcp import bulk, confirmation, item_kinds
-from waypost.mcp.item_kinds import Kind
+from waypost.errors import invalid
+from waypost.mcp import bulk, confirmation
 from waypost.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext
 from waypost.noun_functions import FUNCTIONS
 from waypost.palette import search
 from waypost.search import words
+
+Kind = Annotated[str, OneOf(tuple(NOUNS))]
+
+
+def names_of(tx: Connection, account: int, kind: Kind, ids: Sequence[int]) -> Mapping[int, str]:
+    """Return the names of the account's items with these ids. Raises INVALID on `ids` if one is missing."""
+    table = NOUNS[kind].table
+    query = select(table.c.id, name_of(NOUNS[kind])).where(table.c.account == account, table.c.id.in_(ids))
+    by_id = {int(item): str(text) for item, text in tx.execute(query)}
+    if missing := [str(item) for item in ids if item not in by_id]:
+        listed = ", ".join(missing[:20])
+        raise invalid("ids", f"ids must be ids of your items of the kind {kind}; these are not: {listed}.")
+    return by_id
+
 
 MAX_DELETIONS = 1000
 _NAMES = ("title", "name", "domain", "alias")
@@ -146,7 +161,7 @@ def delete_items(context: ToolContext, arguments: DeleteItems) -> Deletion:
     kind, account = arguments.kind, context.account
     ids = list(dict.fromkeys(arguments.ids))
     needs_token = len(ids) > confirmation.MAX_UNCONFIRMED
-    names = context.read(lambda tx: item_kinds.names(tx, account, kind, ids))
+    names = context.read(lambda tx: names_of(tx, account, kind, ids))
     items = [NamedItem(id=item, name=names[item]) for item in ids]
     if arguments.dry_run:
         token = context.read(lambda tx: confirmation.issue(tx, account, kind, ids)) if needs_token else None

@@ -17,12 +17,12 @@ from operator import itemgetter
 from threading import Event
 
 import structlog
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, column, delete, select, table, update
 
 from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import moved_visits, partitions, progress, read_positions, retention
+from waypost.clicks.ingest import partitions, progress
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -32,12 +32,12 @@ from waypost.clicks.ingest.aggregate import (
     label_columns,
     visitor_hash,
 )
-from waypost.clicks.ingest.bulk_upsert import Columns, increment, insert, transpose, upsert_counts
+from waypost.clicks.ingest.bulk_upsert import Columns, increment, insert, select_by_keys, transpose, upsert_counts
 from waypost.clicks.ingest.label_limits import limit_labels
 from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
-from waypost.db import notifications
+from waypost.db import change_log, leases, moved_items, notifications
 from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database, upsert
 from waypost.db.faults import error_reason
@@ -47,15 +47,107 @@ from waypost.db.schema import (
     click_times,
     domains,
     events,
+    idempotency_keys,
     installation,
+    link_undos,
     segments,
     visitor_salts,
     visitors,
 )
+from waypost.db.schema import moved_items as moved_table
 from waypost.errors import Kind, Problem
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.trash import ops as trash
 from waypost.urls import www_hosts
+
+RETENTION_SECONDS = 60
+_MAX_ROWS = 20_000
+_DEFAULT_PARTITION = table("events_rest", column("id"), column("at_ms"))
+"""On PostgreSQL, the events of days without a partition."""
+
+
+def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days: int) -> bool:
+    """Delete expired data if the lease is free. Return whether more remains.
+
+    Visitors and salts before `first_kept_day` are deleted, and events older than `events_days` days. PostgreSQL drops
+    events by whole days, so the oldest ones remain for up to a day longer.
+    """
+    if not leases.acquire(tx, "tidy", every=RETENTION_SECONDS):
+        return False
+    tx.execute(delete(visitor_salts).where(visitor_salts.c.day < first_kept_day))
+    change_log.purge(tx)
+    tx.execute(delete(idempotency_keys).where(idempotency_keys.c.until < now))
+    tx.execute(delete(link_undos).where(link_undos.c.created < now - DAY))
+    before = now - events_days * DAY
+    partitions.drop_before(tx, "visitors", first_kept_day)
+    tx.execute(delete(visitors).where(visitors.c.day < first_kept_day))
+    partitions.drop_before(tx, "events", before // DAY)
+    source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
+    oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
+    deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
+    more_remains = trash.purge_expired(tx, now) or deleted == _MAX_ROWS
+    if more_remains:
+        leases.release(tx, "tidy")
+    return more_remains
+
+
+_ADVANCE = (
+    update(segments)
+    .where(segments.c.name == bindparam("segment"), segments.c.position == bindparam("start"))
+    .values(position=bindparam("end"))
+)
+
+
+def advance_position(tx: Connection, chunk: Chunk) -> bool:
+    """Move the position of a chunk's segment from the chunk's start to its end. Return False if it was elsewhere.
+
+    Within a segment the row must exist: a database server that has lost it has lost the segment's clicks too.
+    """
+    if chunk.start:
+        return tx.execute(_ADVANCE, {"segment": chunk.segment, "start": chunk.start, "end": chunk.end}).rowcount == 1
+    row = upsert(tx, segments).values(name=chunk.segment, position=chunk.end)
+    stmt = row.on_conflict_do_update(
+        index_elements=["name"], set_={"position": chunk.end}, where=segments.c.position == 0
+    )
+    return tx.execute(stmt.returning(segments.c.name)).first() is not None
+
+
+def flush_positions(tx: Connection, expected: Mapping[str, int]) -> None:
+    """Write the positions of segments once more, in a transaction that the database flushes to disk with all before it.
+
+    Raises UNAVAILABLE if they differ, because a failover or a power cut has taken the last transactions.
+    """
+    is_named = segments.c.name.in_(expected)
+    positions = dict.fromkeys(expected, 0) | {
+        row.name: row.position for row in tx.execute(select(segments).where(is_named))
+    }
+    if positions != expected:
+        raise Problem(Kind.UNAVAILABLE, "The database has lost the last counts. They are counted again.")
+    for change in (1, -1):  # SQLite writes and flushes nothing for an update that changes nothing
+        tx.execute(update(segments).where(is_named).values(position=segments.c.position + change))
+
+
+ItemKey = tuple[str, int]
+"""The kind and the id of an item."""
+
+
+def resolve_moved(tx: Connection, visits: Sequence[Visit]) -> tuple[Sequence[Visit], Mapping[ItemKey, int]]:
+    """Return the visits with the present account of each item, which then stays the same until the commit.
+
+    The mapping has, for each item that was moved, the account under which its visitors are stored.
+    """
+    moved_items.hold(tx)
+    if not moved_items.revision(tx):
+        return visits, {}
+    keys = transpose(("kind", "item"), sorted({(visit.kind, visit.item) for visit in visits}))
+    rows = list(select_by_keys(tx, moved_table, keys, "owner, visitors_of")) if keys else []
+    owners = {(kind, item): owner for kind, item, owner, _ in rows}
+    if owners:
+        owned = ((visit, owners.get((visit.kind, visit.item))) for visit in visits)
+        visits = [visit if owner is None else visit._replace(account=owner) for visit, owner in owned]
+    return visits, {(kind, item): visitors_of for kind, item, _, visitors_of in rows}
+
 
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
@@ -174,7 +266,7 @@ class Ingester:
         counted = reader.counted_segments(self._folder, positions)[:_MAX_DELETED]
         if not counted:
             return
-        self._database.write(lambda tx: read_positions.flush(tx, {name: positions.get(name, 0) for name in counted}))
+        self._database.write(lambda tx: flush_positions(tx, {name: positions.get(name, 0) for name in counted}))
         self._fault_point("flushed")
         reader.delete_segments(self._folder, counted)
         self._fault_point("removed")
@@ -226,15 +318,15 @@ class Ingester:
     def _write_batch(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
         if len(visits) > _LARGE_BATCH_VISITS:  # aggregating between two statements takes long on a slow machine
             set_idle_timeout(tx, _LARGE_BATCH_IDLE_SECONDS)
-        visits, visitors_of = moved_visits.resolve(tx, visits)
+        visits, visitors_of = resolve_moved(tx, visits)
         aggregate = Aggregate(visits, self._add_visitors(tx, visits, visitors_of))
         self._fault_point("visitors")
         upsert_counts(tx, click_times, transpose(click_times.columns.keys(), aggregate.times()))
         self._fault_point("times")
         upsert_counts(tx, click_labels, label_columns(limit_labels(tx, aggregate.labels())))
         self._fault_point("labels")
-        for kind, (table, columns) in TOTALS.items():
-            increment(tx, table, columns, aggregate.totals(kind))
+        for kind, (totals, columns) in TOTALS.items():
+            increment(tx, totals, columns, aggregate.totals(kind))
         self._fault_point("totals")
         if self._events_days:
             for start in range(0, len(visits), _EVENTS_PER_INSERT):
@@ -242,12 +334,12 @@ class Ingester:
                 insert(tx, events, _event_columns(visits[part], aggregate.is_first[part]))
         self._fault_point("events")
         for chunk in chunks:
-            if not read_positions.advance(tx, chunk):
+            if not advance_position(tx, chunk):
                 raise Problem(Kind.UNAVAILABLE, "These clicks are already counted. Nothing was counted twice.")
         self._fault_point("positions")
 
     def _add_visitors(
-        self, tx: Connection, visits: Sequence[Visit], visitors_of: Mapping[moved_visits.ItemKey, int]
+        self, tx: Connection, visits: Sequence[Visit], visitors_of: Mapping[ItemKey, int]
     ) -> Mapping[int, set[bytes]]:
         """Store the visitors of these clicks. Return, by day, the digests that were not stored before.
 
@@ -282,14 +374,14 @@ class Ingester:
     def delete_expired(self) -> None:
         """Delete expired data once a minute, by one ingester of the installation."""
         now = clock.now()
-        if 0 <= now - self._cleaned_at < retention.INTERVAL_SECONDS:  # runs at once if the clock was set back
+        if 0 <= now - self._cleaned_at < RETENTION_SECONDS:  # runs at once if the clock was set back
             return
         self._cleaned_at = now
         first_kept_day = (now - _GRACE_SECONDS) // DAY
         self._visitor_hashes = {day: value for day, value in self._visitor_hashes.items() if day >= first_kept_day}
 
         def work(tx: Connection) -> bool:
-            return retention.delete_expired(tx, now, first_kept_day=first_kept_day, events_days=self._events_days)
+            return delete_expired(tx, now, first_kept_day=first_kept_day, events_days=self._events_days)
 
         more_remains = self._database.write(work, durability="relaxed")
         if compaction.compact(self._database, events_days=self._events_days, now=now) or more_remains:

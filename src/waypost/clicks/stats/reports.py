@@ -9,12 +9,29 @@ from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select, text
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED
 from waypost.clicks.stats import span_labels
 from waypost.clicks.stats.span_labels import LabelCounts
-from waypost.db.schema import click_labels, click_times
+from waypost.db.schema import click_labels, click_times, links
+
+_links = links.c
+# The literal lets both databases use the partial index links_account_imported, which contains all columns.
+_IMPORTED_OF_ACCOUNT = select(func.coalesce(func.sum(_links.importedclicks), 0)).where(text("links.importedclicks > 0"))
+
+
+def untimed_clicks(tx: Connection, account: int, kind: str, item: int) -> int:
+    """Return such clicks of a link, of the links of a campaign, or of all links of the account; 0 for other kinds."""
+    query = _IMPORTED_OF_ACCOUNT.where(_links.account == account)
+    if kind == "link":
+        query = query.where(_links.id == item)
+    elif kind == "campaign":
+        query = query.where(_links.campaign == item)
+    elif kind != "account":
+        return 0
+    return int(tx.execute(query).scalar_one())
+
 
 Interval = Literal["hour", "day", "week", "month"]
 MAX_POINTS = 10_000

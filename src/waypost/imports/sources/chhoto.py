@@ -5,9 +5,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from waypost.imports.record import Record
-from waypost.imports.sources.fields import Fields
+from waypost.imports.sources.fields import Fields, RecentNames
 from waypost.imports.sources.http_reader import HttpReader
-from waypost.imports.sources.repeated import RecentNames
 
 _PAGE = 100
 

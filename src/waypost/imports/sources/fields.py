@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,28 @@ from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
 from waypost.errors import invalid
 from waypost.imports.record import Clicks
+
+_MAX = 100_000  # about 15 MB, however many links a server sends
+
+
+class RecentNames:
+    """The newest names of a source, as hashes of 64 bits."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+        self._order: deque[int] = deque()
+
+    def add(self, name: str) -> bool:
+        """Add a name. Return whether it is new."""
+        value = hash(name)
+        if value in self._hashes:
+            return False
+        if len(self._order) >= _MAX:
+            self._hashes.remove(self._order.popleft())
+        self._hashes.add(value)
+        self._order.append(value)
+        return True
+
 
 MAX_SECOND = 253_402_300_799  # the end of the year 9999
 MAX_NUMBER = 10**15

@@ -12,8 +12,7 @@ from waypost.errors import Problem, invalid
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, HostPorts, Refused, Resolver, Unreachable
 from waypost.imports.sources.fields import parse_json
-from waypost.imports.sources.patience import Patience
-from waypost.imports.sources.rate_limits import Budget
+from waypost.imports.sources.rate_limits import Budget, Patience
 
 _MAX_BYTES, _MAX_VALUES = 8 * 1024 * 1024, 200_000
 _MAX_TOTAL_BYTES = 1 << 30

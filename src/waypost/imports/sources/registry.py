@@ -16,7 +16,7 @@ from waypost.imports.sources.bitly import BitlySource
 from waypost.imports.sources.chhoto import ChhotoSource
 from waypost.imports.sources.dub import DubSource
 from waypost.imports.sources.kutt import KuttSource
-from waypost.imports.sources.patience import Patience
+from waypost.imports.sources.rate_limits import Patience
 from waypost.imports.sources.rebrandly import RebrandlySource
 from waypost.imports.sources.shlink import ShlinkSource
 from waypost.imports.sources.short_io import ShortIoSource

@@ -6,9 +6,8 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from waypost.imports.record import Clicks, Record
-from waypost.imports.sources.fields import Fields, address, visit
+from waypost.imports.sources.fields import Fields, RecentNames, address, visit
 from waypost.imports.sources.http_reader import HttpReader
-from waypost.imports.sources.repeated import RecentNames
 
 _PAGE = 500
 
