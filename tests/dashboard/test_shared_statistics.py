@@ -16,7 +16,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX, IPHONE, clicks, new_link, visit
 from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.dashboard import result_cache
+from waypost.dashboard import page_services
 from waypost.db.database import Database
 from waypost.db.schema import accounts, click_times, shares
 from waypost.http import rate_limit
@@ -247,7 +247,7 @@ def test_visitors_share_results_and_are_limited(
     statuses = [visitor.get(f"{path}?browser=x{n}").status_code for n in range(4)]
     assert statuses == [200, 200, 429, 429]
     assert visitor.get(path).status_code == 200, "known results are not limited"
-    monkeypatch.setattr(result_cache, "LIFE_SECONDS", -1)
+    monkeypatch.setattr(page_services, "LIFE_SECONDS", -1)
     limited = visitor.get(f"{path}?browser=y")
     assert (limited.status_code, "Too many" in limited.text) == (429, True)
 
@@ -256,7 +256,7 @@ def test_visitors_share_results_and_are_limited(
 def test_new_visits_appear_when_the_result_is_old(
     ana: Person, service: AsgiClient, visitor: AsgiClient, spring: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result_cache, "LIFE_SECONDS", -1)
+    monkeypatch.setattr(page_services, "LIFE_SECONDS", -1)
     path = _share(ana, spring)
     assert _tiles(visitor.get(path).text) == (3, 2)
     visit(service, "spring", agent=FIREFOX)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -18,17 +18,17 @@ from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.classify import language_ranges
 from waypost.clicks.ingest import read_barrier
-from waypost.dashboard import flash, forms, list_position, quick_create
+from waypost.dashboard import flash, forms, list_position
 from waypost.dashboard.flash import NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import current_language, find_zone
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
-from waypost.dashboard.quick_create import QuickOptions
 from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import domains, utm_templates
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
@@ -36,6 +36,37 @@ from waypost.http.compression import compress
 from waypost.http.rate_limit import Attempt
 from waypost.search import words
 from waypost.search.words import Word
+
+_MAX_OPTIONS = 50
+_TEMPLATES = (
+    select(utm_templates.c.id, utm_templates.c.name)
+    .where(utm_templates.c.account == bindparam("owner"))
+    .order_by(utm_templates.c.id.desc())
+    .limit(_MAX_OPTIONS)
+)
+
+
+_DOMAINS = (
+    select(domains.c.host)
+    .where(domains.c.account == bindparam("owner"))
+    .order_by(domains.c.id.desc())
+    .limit(_MAX_OPTIONS)
+)
+
+
+class QuickOptions(NamedTuple):
+    """(id, name) of the newest UTM templates, and (host, host) of the newest branded domains."""
+
+    templates: Sequence[tuple[int, str]]
+    domains: Sequence[tuple[str, str]]
+
+
+def quick_options(tx: Connection, account: int) -> QuickOptions:
+    """Return the options of an account."""
+    templates = [(row.id, row.name) for row in tx.execute(_TEMPLATES, {"owner": account})]
+    hosts = tx.execute(_DOMAINS, {"owner": account}).scalars()
+    return QuickOptions(templates, [(host, host) for host in hosts])
+
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Body)
@@ -322,7 +353,7 @@ class PageContext(RequestContext):
     @cached_property
     def quick_options(self) -> QuickOptions:
         """The options of the form for a new link, which every page has."""
-        return self.read(lambda tx: quick_create.options(tx, self.account))
+        return self.read(lambda tx: quick_options(tx, self.account))
 
     @property
     def csrf_token(self) -> str:

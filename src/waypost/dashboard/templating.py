@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, partial
 from importlib.resources import files
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from waypost import clock
 from waypost.clicks.geo import countries
 from waypost.dashboard import brand_assets, navigation
-from waypost.dashboard.choices import check_choice
+from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
     format_clock,
@@ -29,12 +29,54 @@ from waypost.dashboard.i18n import (
     format_size,
     format_time,
     gettext,
+    gettext_noop,
     ngettext,
 )
 from waypost.dashboard.localized_names import country_name
+from waypost.db.schema.nouns import NOUNS
+from waypost.errors import not_found
 from waypost.languages import LANGUAGES, direction
 from waypost.uris import to_uri
 from waypost.urls.url_parts import display_host
+
+NOT_FOUND = (
+    *(not_found(noun.singular).message for noun in NOUNS.values()),
+    gettext_noop("No such item in this account."),
+    gettext_noop("No such picture in this account."),
+    gettext_noop("No such session in this account."),
+    gettext_noop("No such export in this account."),
+    gettext_noop("No such import in this account."),
+    gettext_noop("No such change in this account."),
+    gettext_noop("No such API key in this account."),
+    gettext_noop("No such share link in this account."),
+    gettext_noop("No such item in the trash in this account."),
+)
+"""The messages of `waypost.errors.not_found`, for items that were deleted since the page was shown."""
+
+
+def check_choice(
+    form: Form,
+    name: str,
+    pairs: Iterable[Sequence[object]],
+    others: Collection[str] = (),
+    *,
+    value: object = None,
+    part: str = "",
+) -> str:
+    """Replace the error of a field whose value is not offered: the original one can list values of the API.
+
+    `pairs` begin with the values that the page offers, as `others` are. `value` replaces that of the form, for a `part`
+    of a row. Returns "".
+    """
+    if name in form.errors:
+        sent = form[name] if value is None else value
+        values = sent if isinstance(sent, list) else [sent]
+        offered = {str(pair[0]) for pair in pairs} | set(others)
+        if not offered.issuperset(str(each).strip() for each in values if each):
+            field, name = name, f"{name} {part}".strip()
+            form.errors[field] = f"{name} must be one of the options. Select another one."
+    return ""
+
 
 STATIC = "/dashboard/static/"
 _SIDEWAYS = ("arrow-left", "arrow-right-start-on-rectangle", "arrow-uturn-left", "chevron-left", "chevron-right")
