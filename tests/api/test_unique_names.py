@@ -14,8 +14,8 @@ from tests.conftest import Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.trash import entries, move, restore
+from waypost.accounts import ops, stored_logins
 from waypost.accounts import ops as accounts
-from waypost.accounts import plan_changes, stored_logins
 from waypost.db import schema, unique_names
 from waypost.db.migrations import versions
 from waypost.errors import Problem
@@ -110,17 +110,17 @@ def test_plan_is_found_and_unique_in_any_form_of_its_name(ana: Person) -> None:
         assert ana.write(lambda tx: accounts.plan_id(tx, name)) == plan  # noqa: B023  # called at once
         with pytest.raises(Problem, match="There is a plan with that name already"):
             ana.write(lambda tx: add(tx, name))  # noqa: B023  # called at once
-    ana.write(lambda tx: plan_changes.change(tx, _NFD, name="KÖLN", rate_limit=2))
+    ana.write(lambda tx: ops.change_plan(tx, _NFD, name="KÖLN", rate_limit=2))
     ana.write(lambda tx: add(tx, "Bonn"))
     with pytest.raises(Problem, match="There is a plan with that name already"):
-        ana.write(lambda tx: plan_changes.change(tx, "köln", name="BONN"))
+        ana.write(lambda tx: ops.change_plan(tx, "köln", name="BONN"))
     for change in (
-        lambda tx: plan_changes.change(tx, "FREE", name="Gratis"),
-        lambda tx: plan_changes.remove(tx, "Free"),
+        lambda tx: ops.change_plan(tx, "FREE", name="Gratis"),
+        lambda tx: ops.remove_plan(tx, "Free"),
     ):
         with pytest.raises(Problem, match="cannot be renamed or deleted"):
             ana.write(change)
-    ana.write(lambda tx: plan_changes.remove(tx, _NFD))
+    ana.write(lambda tx: ops.remove_plan(tx, _NFD))
 
 
 def test_sign_in_and_registration_compare_email_addresses_in_one_form(ana: Person) -> None:

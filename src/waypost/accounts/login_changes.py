@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from waypost.accounts import account_language, email_links, emails, ops
+from waypost.accounts import email_links, emails, localization, ops
 from waypost.accounts.emails import Message
 from waypost.api.context import RequestContext
 from waypost.mail import Email
@@ -102,7 +102,7 @@ def tell(
 
 def language_of(context: RequestContext, account: int) -> str:
     """Return the language that the account selected, or that of the request."""
-    return context.read(lambda tx: account_language.of(tx, account)) or context.language
+    return context.read(lambda tx: localization.language_of(tx, account)) or context.language
 
 
 def send_limited(context: RequestContext, email: Email) -> None:

@@ -8,9 +8,9 @@ from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
 from waypost.accounts import (
-    account_language,
     email_links,
     emails,
+    localization,
     login_changes,
     lost_phone,
     ops,
@@ -266,7 +266,7 @@ def _registration_email(context: PageContext, email: str, language: str) -> Emai
 
     def read(tx: Connection) -> str | None:
         login = stored_logins.named(tx, email)
-        return None if login is None else account_language.of(tx, login.account)
+        return None if login is None else localization.language_of(tx, login.account)
 
     selected = context.read(read)
     if selected is None:
@@ -290,7 +290,7 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
         if login is None or login.suspended:
             return None
         account = ops.get(tx, login.account)
-        return account.email, account_language.of(tx, account.id), email_links.reset_link(tx, base, account.id)
+        return account.email, localization.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
     if (recipient := context.read(read)) is None:
         return None

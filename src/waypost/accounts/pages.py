@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import account_language, account_time_zone, login_changes, ops, password_rules, proof
+from waypost.accounts import localization, login_changes, ops, password_rules, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import preferences
 from waypost.dashboard.context import PageContext
@@ -66,8 +66,8 @@ def change_password(context: PageContext) -> Response:
 def choose_time_zone(context: PageContext) -> Response:
     """Set the time zone of the account; without one, it is that of the browser."""
     form = context.form()
-    name = form.text(account_time_zone.FIELD)
-    form.attempt(lambda: context.write(lambda tx: account_time_zone.choose(tx, context.account, name)))
+    name = form.text(localization.ZONE_FIELD)
+    form.attempt(lambda: context.write(lambda tx: localization.choose_time_zone(tx, context.account, name)))
     if form.errors:
         return _account_page(context, time_zone_form=form, status=400)
     return context.redirect(_ACCOUNT, message="Saved.")
@@ -108,7 +108,7 @@ def choose_language(context: PageContext) -> Response:
     """Set the language of the browser, and of the account if there is a session."""
     language = context.form().text("language")
     if language in LANGUAGES and context.session:
-        context.write(lambda tx: account_language.choose(tx, context.account, language))
+        context.write(lambda tx: localization.choose_language(tx, context.account, language))
     return preferences.store(context, LANGUAGE_COOKIE, language if language in LANGUAGES else "")
 
 
@@ -133,8 +133,8 @@ def _account_page(
         status=status,
         email_form=email_form or Form({"email": account.email}),
         password_form=password_form or Form({}),
-        time_zone_form=time_zone_form or Form({account_time_zone.FIELD: context.user.timezone}),
-        time_zones=[(name, name) for name in account_time_zone.names()],
+        time_zone_form=time_zone_form or Form({localization.ZONE_FIELD: context.user.timezone}),
+        time_zones=[(name, name) for name in localization.time_zone_names()],
         account=account,
         factor=factor,
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from waypost.accounts import ops, plan_changes
+from waypost.accounts import ops
 from waypost.accounts.ops import Status
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER
@@ -101,7 +101,7 @@ def change_plan(
     if not given:
         raise typer.BadParameter("give at least one change, such as --item-limit 100")
     with access.database() as database:
-        database.write(lambda tx: plan_changes.change(tx, name, **given))
+        database.write(lambda tx: ops.change_plan(tx, name, **given))
     console.stdout.print(f"Plan {name} changed.")
 
 
@@ -109,7 +109,7 @@ def change_plan(
 def delete_plan(name: _PlanArgument) -> None:
     """Delete a plan that no account uses."""
     with access.database() as database:
-        database.write(lambda tx: plan_changes.remove(tx, name))
+        database.write(lambda tx: ops.remove_plan(tx, name))
     console.stdout.print(f"Plan {name} deleted.")
 
 

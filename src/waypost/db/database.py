@@ -21,8 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from waypost.db import faults, sqlite_pool
 from waypost.db.faults import Fault, error_reason
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
-from waypost.db.sqlite_file import SqliteFile
-from waypost.db.sqlite_pool import IdleConnections
+from waypost.db.sqlite_pool import IdleConnections, SqliteFile
 from waypost.db.write_queue import WriteQueue
 from waypost.errors import Kind, Problem, unavailable
 from waypost.reasons import RepeatedReason

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from waypost.storage import free_space
+from waypost.storage import disk
 
 _CHUNK = 1 << 18
 _MOST_WAITING = 4 << 20  # bytes
@@ -51,7 +51,7 @@ class Pipe:
             self._changed.notify_all()
 
     def _write_to_file(self, content: bytes) -> None:
-        free_space.require(self._folder, len(content))
+        disk.require(self._folder, len(content))
         view = memoryview(content)
         while view:
             number = os.pwrite(self._file.fileno(), view, self._written)

@@ -14,7 +14,7 @@ from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem
 from waypost.files import ops as files
 from waypost.imports import plan_removal
-from waypost.storage import free_space
+from waypost.storage import disk
 from waypost.storage.store import storage_full
 
 MAX_BYTES = 1 << 30
@@ -40,7 +40,7 @@ class ImportFile:
             raise too_large()
         if self._left is not None and self.size + size > self._left:
             raise files.storage_full(self._left)
-        free_space.require(self._folder, size)
+        disk.require(self._folder, size)
 
     def write(self, chunk: bytes) -> None:
         """Write bytes. Raises as `require`."""

@@ -1,20 +1,62 @@
 """Open the database of an installation."""
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DatabaseError
 
 from waypost.db import write_queue
-from waypost.db.database import Database
+from waypost.db.database import Database, upsert
+from waypost.db.schema import installation
 from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, NoInstallation, Problem
 from waypost.ownership import inherit_owner, make_folder
-from waypost.server import installation_id, private_files
+from waypost.server import private_files
 from waypost.settings import Settings
+
+FILE = "installation-id"
+_NAME = "id"
+
+
+def bind(settings: Settings, database: Database) -> None:
+    """Store the id in the data folder. Raises UNAVAILABLE if the folder belongs to another installation."""
+    in_folder = _of_folder(settings)
+    in_database = database.read(_read) or database.write(lambda tx: _create(tx, in_folder))
+    path = settings.data_dir / FILE
+    if not in_folder:
+        path.write_text(f"{in_database}\n", "utf-8")
+        inherit_owner(path)
+    elif in_folder != in_database:
+        text = f"The data folder {settings.data_dir} belongs to another installation than the database."
+        repair = "Correct WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        raise Problem(Kind.UNAVAILABLE, f"{text} {repair}")
+
+
+def _of_folder(settings: Settings) -> str:
+    try:
+        return (settings.data_dir / FILE).read_text("utf-8").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Problem(Kind.UNAVAILABLE, f"{settings.data_dir / FILE} cannot be read: {error.strerror}.") from error
+
+
+def _read(tx: Connection) -> str:
+    value = tx.execute(select(installation.c.value).where(installation.c.name == _NAME)).scalar_one_or_none()
+    return bytes(value).decode() if value else ""
+
+
+def _create(tx: Connection, known: str) -> str:
+    """Store an id, that of the folder if it has one, and return the stored one: another node may be faster."""
+    row = upsert(tx, installation).values(name=_NAME, value=(known or secrets.token_hex(16)).encode())
+    tx.execute(row.on_conflict_do_nothing())
+    return _read(tx)
+
 
 LOST_HINT = "Restore a backup into an empty folder, or mount the disk that has it."
 
@@ -29,7 +71,7 @@ def open_database(settings: Settings) -> Database:
         if settings.database_file is not None:
             write_queue.create_files(settings.database_file)
         upgrade(database)
-        installation_id.bind(settings, database)
+        bind(settings, database)
     except BaseException:
         database.close()
         raise
@@ -81,7 +123,7 @@ def lost_database(settings: Settings) -> str:
 def _traces(folder: Path) -> Iterator[Path]:
     """Yield files that only an installation leaves in its data folder: its id, stored files, and clicks to count."""
     with suppress(OSError):
-        yield from (path for path in (folder / installation_id.FILE, *folder.glob("journal/*.log")) if path.exists())
+        yield from (path for path in (folder / FILE, *folder.glob("journal/*.log")) if path.exists())
         yield from (path for path in folder.glob("files/**/*") if path.is_file())
 
 

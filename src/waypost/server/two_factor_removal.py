@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from waypost.accounts import account_language, emails, lost_phone
+from waypost.accounts import emails, localization, lost_phone
 from waypost.branding import store as brands
 from waypost.branding.brand import PRODUCT, Brand
 from waypost.db.database import Database
@@ -37,7 +37,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
         sender = _Sender(settings, brands.of_installation(tx))
-        language = account_language.of(tx, account) or SOURCE_LANGUAGE
+        language = localization.language_of(tx, account) or SOURCE_LANGUAGE
         return emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
 
     email, mailer = database.write(work), Mailer(settings)

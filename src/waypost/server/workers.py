@@ -10,9 +10,11 @@ by a forked one: the code in memory works, and the installed code might not.
 import copy
 import gc
 import multiprocessing
+import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +27,35 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 from waypost import module_loading, process_signals
 from waypost.errors import Kind, Problem
 from waypost.http import connection_handoff
-from waypost.server import service_manager
 from waypost.server.api_server import ApiServer, WorkerConfig
+
+_SECONDS = 1.0
+
+
+def tell_ready() -> None:
+    """All workers serve, after a start or a reload."""
+    _send("READY=1")
+
+
+def tell_reloading() -> None:
+    """A reload begins. `tell_ready` ends it."""
+    _send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+
+
+def tell_stopping() -> None:
+    """The service stops."""
+    _send("STOPPING=1")
+
+
+def _send(state: str) -> None:
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address.startswith("@"):  # an abstract socket of Linux
+        address = "\0" + address[1:]
+    if address:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.settimeout(_SECONDS)
+            manager.sendto(state.encode(), address)
+
 
 _READY_SECONDS = 60
 _POLL_SECONDS = 0.2
@@ -169,8 +198,8 @@ class _Supervisor(Multiprocess):
             if not self._is_ready and all(worker.is_ready(_START_SECONDS) for worker in self.processes):
                 self._is_ready = True
                 self._hooks.on_ready()
-                service_manager.tell_ready()
-        service_manager.tell_stopping()
+                tell_ready()
+        tell_stopping()
         self.terminate_all()
         self.join_all()
 
@@ -198,11 +227,11 @@ class _Supervisor(Multiprocess):
 
     def restart_all(self) -> None:
         """Handle SIGHUP: migrate the database, then replace the workers one by one, each as its successor is ready."""
-        service_manager.tell_reloading()
+        tell_reloading()
         if self._migrate() and self._replace_all():
             self._forks = False
             self._hooks.on_reload()
-        service_manager.tell_ready()
+        tell_ready()
 
     def _replace_all(self) -> bool:
         """Return whether all workers have the installed code. If one does not start, the others keep their code."""

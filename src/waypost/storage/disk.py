@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,8 +15,26 @@ import structlog
 from waypost import atomic_files
 from waypost.errors import Problem
 from waypost.ownership import inherit_owner, make_folder
-from waypost.storage import free_space
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
+
+_RESERVED_BYTES = 256 * 1024 * 1024
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return the bytes that may still be stored in a folder, or in the one that will contain it; None if unknown."""
+    existing = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
+    try:
+        return max(0, shutil.disk_usage(existing).free - _RESERVED_BYTES)
+    except OSError:
+        return None
+
+
+def require(folder: Path, size: int) -> None:
+    """Raise STORAGE_FULL if `size` bytes more would leave too little space."""
+    free = free_bytes(folder)
+    if free is not None and size > free:
+        raise storage_full()
+
 
 _log = structlog.get_logger("storage")
 T = TypeVar("T")
@@ -140,7 +159,7 @@ class DiskStore:
             return False
 
     def free_bytes(self) -> int | None:
-        return free_space.free_bytes(self._folder)
+        return free_bytes(self._folder)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False)
