@@ -19,6 +19,7 @@ _SERVICE_CODE = re.compile(r"(?=.{0,9}[0-9])[0-9]{0,6}[*#][0-9*#]{1,40}\Z")
 # No code is the beginning of another one.
 _COUNTRY_CODE = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9][0-9]")
 _MIN_INTERNATIONAL = 7
+_LONGEST_AREA, _LONGEST_AREA_ABROAD = 6, 8  # digits, with trunk prefix and country code: 035602, +49 (0)35602
 _TRUNK_PREFIXES = {"7": "8", "36": "06", "375": "8", "993": "8"}
 """The digits before a number that is dialed within the country, by country code; "0" elsewhere."""
 _ZERO_STAYS = frozenset("39 47 225 226 229 241 242 378 379 800 881 888 992".split())
@@ -61,6 +62,7 @@ def read(typed: str, *, field: str) -> PhoneNumber:
     if scheme := _SCHEME.match(text):
         text = unquote(text[scheme.end() :])
     number, after = _split(text)
+    second = _is_two(number)
     number = _GROUP.sub(r"\1", _SEPARATORS.sub("", number))
     dialed, fault = _dialed(number, field)
     is_number = _NUMBER.match(dialed) or _SERVICE_CODE.match(dialed)
@@ -69,7 +71,16 @@ def read(typed: str, *, field: str) -> PhoneNumber:
         raise invalid(field, message)
     if not fault and dialed.startswith("+") and len(dialed) <= _MIN_INTERNATIONAL:
         fault = f"{field} is too short for a number with a country code. Check its digits."
+    if not fault and second:
+        fault = f"{field} has a slash after a whole number, as between two numbers. Enter one of them."
     return PhoneNumber(dialed, after, fault)
+
+
+def _is_two(number: str) -> bool:
+    """Return whether a slash can separate two numbers, because more digits are before it than an area code has."""
+    before = number.rpartition("/")[0]
+    longest = _LONGEST_AREA_ABROAD if before.lstrip(" (").startswith(("+", "00")) else _LONGEST_AREA
+    return sum(map(str.isdigit, before)) > longest
 
 
 def _plain(typed: str) -> str:

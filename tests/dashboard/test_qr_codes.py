@@ -51,8 +51,8 @@ _CONTENTS: dict[str, tuple[dict[str, str], Any]] = {
     "geo": ({"lat": "52.52", "lng": "13.405"}, {"lat": "52.52", "lng": "13.405"}),
     "app": ({"apple": "https://apps.apple.com/app/id1"}, {"apple": "https://apps.apple.com/app/id1"}),
     "crypto": (
-        {"currency": "litecoin", "address": "LcHKx8yQZ1k9vHn5pQ2dTgRz"},
-        {"currency": "litecoin", "address": "LcHKx8yQZ1k9vHn5pQ2dTgRz"},
+        {"currency": "litecoin", "address": "LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr"},
+        {"currency": "litecoin", "address": "LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr"},
     ),
 }
 
@@ -200,7 +200,7 @@ def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, d
     ("type", "data"),
     [
         ("vcard", "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\nEND:VCARD\r\n"),
-        ("crypto", "litecoin:LcHKx8yQZ1k9vHn5pQ2dTgRz?amount=1"),
+        ("crypto", "litecoin:LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr?amount=1"),
         ("geo", "52.52,13.405"),
         ("sms", "SMSTO:+4930123456:Hello"),
         ("wifi", "WIFI:T:WPA;S:Net;P:password;;"),

@@ -26,12 +26,13 @@ FIELDS: tuple[tuple[str, dict[str, Any]], ...] = (
                "url": "https://example.com/"}),
     ("geo", {"lat": 52.5, "lng": 13.4, "name": "Berlin"}),
     ("app", {"apple": "https://apps.apple.com/x", "google": "https://play.google.com/y", "url": "https://e.com/"}),
-    ("crypto", {"currency": "litecoin", "address": ADDRESS, "amount": 1.5, "label": "Tip", "message": "Thanks"}),
+    ("crypto", {"currency": "bitcoincash", "address": ADDRESS, "amount": 1.5, "label": "Tip", "message": "Thanks"}),
 )  # fmt: skip
 ALIASES: tuple[tuple[str, dict[str, Any], str, dict[str, Any]], ...] = (
     ("whatsapp", {"phone": "+49301234567", "body": "Hi & bye"}, "whatsapp",
      {"phone": "+49301234567", "message": "Hi & bye"}),
-    ("crypto", {"currency": "litecoin", "wallet": ADDRESS}, "crypto", {"currency": "litecoin", "address": ADDRESS}),
+    ("crypto", {"currency": "bitcoincash", "wallet": ADDRESS}, "crypto",
+     {"currency": "bitcoincash", "address": ADDRESS}),
     ("crypto", {"wallet": ADDRESS, "address": ""}, "crypto", {"address": ADDRESS}),
     ("vcard", {"fname": "Ana", "phone2": "112"}, "vcard", {"fname": "Ana", "homephone": "112"}),
     ("smsonly", {"phone": "112", "message": "Hi"}, "sms", {"phone": "112", "message": "Hi"}),

@@ -124,12 +124,33 @@ TEXTS: tuple[tuple[str, Any, str], ...] = (
      "bitcoin:1BoatSLRHtKNngkdXEeobR76b53LETtpyT?amount=0.5&label=Tip%20%26%20co"),
     ("crypto", "litecoin:LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr?amount=1",
      "litecoin:LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr?amount=1"),
+    ("crypto", "bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr",
+     "bitcoin:bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr"),
+    ("crypto", "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+     "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a"),
+    ("crypto", {"currency": "dash", "address": "XpESxaUmonkq8RaLLp46Brx2K39ggQe226"},
+     "dash:XpESxaUmonkq8RaLLp46Brx2K39ggQe226"),
+    ("geo", "geo:0,0?q=52.52,13.4(Caf%C3%A9)", "geo:52.52,13.4"),
+    ("geo", "GEO:52.52,13.4,100;u=35?z=3", "geo:52.52,13.4"),
+    ("wifi", 'WIFI:T:WPA;S:"cafe";P:"12345678";;', "WIFI:T:WPA;S:cafe;P:12345678;;"),
+    ("phone", "035602 / 123", "tel:035602123"),
+    ("phone", "+49 (0)35602 / 123", "tel:+4935602123"),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("type", "data", "text"), TEXTS)
 def test_payload_follows_standard_of_type(type: payloads.Type, data: Any, text: str) -> None:
     assert payloads.read_new(type, data, SETTINGS).text == text
+
+
+@pytest.mark.parametrize(
+    "start", ["2030-05-01T10:30:00.000Z", "2030-05-01T12:30:00+02:00", "2030-05-01 12:30:00 +0200"]
+)
+def test_event_time_with_offset_is_in_utc(start: str) -> None:
+    lines = payloads.read("event", {"title": "T", "start": start, "end": "2030-05-01 11:00"}, SETTINGS).text.split(
+        "\r\n"
+    )
+    assert {"DTSTART:20300501T103000Z", "DTEND:20300501T110000Z"} <= set(lines)
 
 
 def test_event_payload_is_valid_icalendar() -> None:
@@ -230,6 +251,25 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("app", {}, "apple, google or url"),
     ("app", {"apple": "x"}, "must begin with http://"),
     ("crypto", "short", "must be an address"),
+    ("crypto", "1BoatSLRHtKNngkdXEeobR76b53LETtpyX", "data must be an address of bitcoin"),
+    ("crypto", "0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359", "data must be an address of bitcoin"),
+    ("crypto", "bitcoin:Bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "data must be an address of bitcoin"),
+    ("crypto", "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6b", "data must be an address of bitcoincash"),
+    (
+        "crypto",
+        {"currency": "litecoin", "address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"},
+        "data.address must be an address of litecoin",
+    ),
+    ("crypto", "bitcoin:1BoatSLRHtKNngkdXEeobR76b53LETtpyT?amount=-1", "data.amount must be more than 0"),
+    ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "amount": "0.123456789"}, "at most 8 digits"),
+    ("geo", "geo:0,0?q=Alexanderplatz+Berlin", "data has a text to search for"),
+    ("geo", "geo:52,5,13,4", "longitude"),
+    ("vcard", "MECARD:N:Owen,Sean;TEL:12125551212;;", "data is a card in another format"),
+    ("vcard", "bizcard:N:Sean;X:Owen;;", "data is a card in another format"),
+    ("wifi", "WIFI:T:WPA;S:x;I:ana;E:PEAP;P:12345678;;", "data is a network with user names"),
+    ("phone", "+49 611 304021 / 22", "data.phone has a slash after a whole number"),
+    ("phone", "0611 304021/22", "data.phone has a slash after a whole number"),
+    ("link", "tel:*100#", "Write it as tel:*100%23."),
     ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "currency": "gold"}, "data.currency"),
     ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "amount": -1}, "more than 0"),
     ("crypto", {"address": "1Boat?amount=1"}, "data.address"),

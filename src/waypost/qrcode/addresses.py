@@ -43,7 +43,7 @@ def web(value: str) -> tuple[str, str]:
 
 def _fault(address: str) -> str:
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(address, allow_fragments=address[:4].lower() != "tel:")  # `#` is a key of phones
         find = _FAULTS.get(parts.scheme)
         return find(parts) if find else ""
     except Problem as problem:
@@ -56,9 +56,10 @@ def _call_fault(parts: SplitResult) -> str:
     typed = f"{parts.netloc}{parts.path}"
     if _CONTEXT.search(typed):  # a number of a private network
         return ""
+    has_fragment = "#" in typed  # which phones do not dial
     typed = _PARAMETERS.sub("", unquote(typed))
     number = phone_numbers.read(typed, field="data")
-    return number.fault or _difference(typed, number.text, number.uri)
+    return number.fault or _difference("" if has_fragment else typed, number.text, number.uri)
 
 
 def _message_fault(parts: SplitResult) -> str:

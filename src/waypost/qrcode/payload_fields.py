@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from waypost import phone_numbers
 from waypost.errors import Problem, invalid
 from waypost.phone_numbers import PhoneNumber
+from waypost.qrcode import coin_addresses
 from waypost.uris import with_query
 
 _LONGEST = 8192
@@ -31,6 +32,11 @@ _WEP_KEY = re.compile(
     r"[0-9A-Fa-f]{26}\Z|[0-9A-Fa-f]{32}\Z|[0-9A-Fa-f]{58}\Z"
 )
 _ESCAPED = re.compile(r"\\(.)")
+_GEO = re.compile(r"geo:([^,;?]*),([^,;?]*)(?:,[^,;?]*)?(?:;[^?]*)?(?:\?|\Z)", re.IGNORECASE)
+_GEO_QUERY = re.compile(r"\s*(-?[0-9.]+)\s*,\s*(-?[0-9.]+)\s*(?:\((.*)\)\s*)?\Z", re.DOTALL)
+_NO_PLACE = re.compile(r"[-0.,\s]*\Z")
+_ENTERPRISE = ("E", "PH2", "I", "A")  # EAP method, phase 2, identity, anonymous identity
+_COIN_DECIMALS = 8
 _COINS = ("bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash")
 _COIN_ADDRESS = re.compile(r"[A-Za-z0-9]{14,100}\Z")
 _COIN_URI = re.compile(r"([A-Za-z]+):([A-Za-z0-9]{14,100})(?:\?([A-Za-z0-9._~%&=+-]*))?\Z")
@@ -228,6 +234,14 @@ def wifi_parts(data: str) -> tuple[str, str, str, str]:
     return fields["S"], fields.get("P", ""), fields.get("T", ""), hidden
 
 
+def wifi_accounts_fault(data: str) -> str:
+    """Return why no code of this type can hold a whole `WIFI:` text: the network has user names; or ""."""
+    fields = _wifi_fields(line(data)[5:])[0] if data.lstrip()[:5].upper() == "WIFI:" else {}
+    if not any(fields.get(name) for name in _ENTERPRISE):
+        return ""
+    return "data is a network with user names. Use the type text, which holds the whole WIFI: text as it is."
+
+
 def wifi_fault(kind: str, password: str) -> str:
     """Return why no phone can join the network with this password; "" if one can (IEEE 802.11)."""
     if kind == "WPA" and not _PASSPHRASE.match(password):
@@ -251,9 +265,29 @@ def _wifi_fields(text: str) -> tuple[dict[str, str], str]:
             part += piece
             continue
         name, _, value = part.partition(":")
+        if len(value) > 1 and value[0] == value[-1] == '"' and value[-2] != "\\":
+            value = value[1:-1]  # quotes say that a text which looks like hexadecimal digits is none
         fields[name] = _ESCAPED.sub(r"\1", value)
         part = ""
     return fields, part
+
+
+def geo_parts(data: str) -> tuple[str, str, str, str]:
+    """(latitude, longitude, name, fault) of `52.52,13.4`, or of a geo: URI (RFC 5870, and `q` of Android)."""
+    text = data.strip()
+    uri = _GEO.match(text)
+    if uri is None:
+        latitude, _, longitude = text.removeprefix("geo:").partition("?")[0].partition(",")
+        return latitude, longitude, "", ""
+    latitude, longitude = uri[1], uri[2]
+    query = " ".join(parse_qs(text[uri.end() :]).get("q", [])).strip()
+    if place := _GEO_QUERY.match(query):
+        return place[1], place[2], place[3] or "", ""
+    is_search = query and _NO_PLACE.match(f"{latitude},{longitude}")
+    fault = (
+        "data has a text to search for instead of a latitude and a longitude, such as 52.52,13.4." if is_search else ""
+    )
+    return latitude, longitude, query, fault
 
 
 def degrees(value: str, most: int, name: str) -> str:
@@ -276,6 +310,20 @@ def coin(currency: str, address: str, parameters: Mapping[str, str]) -> str:
     if parameters["amount"] and Decimal(parameters["amount"]) <= 0:
         raise invalid("data", "data.amount must be more than 0.")
     return with_query(f"{currency}:{address}", **parameters)
+
+
+def coin_fault(uri: str, *, field: str) -> str:
+    """Return why no wallet takes the URI of a payment; "" if one does."""
+    currency, _, rest = uri.partition(":")
+    if not coin_addresses.is_valid(currency, rest.partition("?")[0]):
+        return f"{field} must be an address of {currency}: check its characters and the currency."
+    amounts = parse_qs(urlsplit(uri).query).get("amount", [])
+    for amount in map(_decimal, amounts):
+        if not amount.is_finite() or amount <= 0:
+            return "data.amount must be more than 0."
+        if -int(amount.as_tuple().exponent) > _COIN_DECIMALS:
+            return f"data.amount must have at most {_COIN_DECIMALS} digits after the point."
+    return ""
 
 
 def coin_uri(data: str) -> str:

@@ -135,7 +135,8 @@ def _message(number: str, message: str) -> Content:
 def _wifi(data: str, _settings: Settings) -> Content:
     """The name of an open network, or a whole `WIFI:` text."""
     ssid, password, encryption, hidden = payload_fields.wifi_parts(data)
-    return _network(ssid, password, encryption, hidden=bool(hidden))
+    network = _network(ssid, password, encryption, hidden=bool(hidden))
+    return replace(network, fault=payload_fields.wifi_accounts_fault(data) or network.fault)
 
 
 def _wifi_object(data: payload_fields.Fields, _settings: Settings) -> Content:
@@ -167,7 +168,7 @@ def _network(ssid: str, password: str, encryption: str, *, hidden: bool = False)
 
 def _vcard(data: str, _settings: Settings) -> Content:
     card = vcard.whole_card(data) or vcard.vcard(vcard.named(payload_fields.line(data)))
-    return Content("vcard", card, file=card, name=vcard.name_in(card))
+    return Content("vcard", card, file=card, name=vcard.name_in(card), fault=vcard.other_card_fault(data))
 
 
 def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
@@ -196,9 +197,9 @@ def _web_fault(address: str) -> str:
 
 
 def _geo(data: str, _settings: Settings) -> Content:
-    """`52.52,13.4`, with or without `geo:` in front."""
-    latitude, _, longitude = data.strip().removeprefix("geo:").partition("?")[0].partition(",")
-    return _place(latitude, longitude, "")
+    """`52.52,13.4`, or a geo: URI."""
+    latitude, longitude, name, fault = payload_fields.geo_parts(data)
+    return replace(_place(latitude, longitude, name), fault=fault)
 
 
 def _geo_object(data: payload_fields.Fields, _settings: Settings) -> Content:
@@ -249,14 +250,17 @@ def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
 def _crypto(data: str, _settings: Settings) -> Content:
     """An address alone is one of Bitcoin; else a whole URI, such as `litecoin:address?amount=1`."""
     uri = payload_fields.coin_uri(data)
-    return Content("crypto", uri, uri=uri, messages=tuple(value for _, value in parse_qsl(urlsplit(uri).query)))
+    fault = payload_fields.coin_fault(uri, field="data")
+    messages = tuple(value for _, value in parse_qsl(urlsplit(uri).query))
+    return Content("crypto", uri, uri=uri, messages=messages, fault=fault)
 
 
 def _crypto_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     data.alias("address", "wallet")
     parameters = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
     uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), parameters)
-    return Content("crypto", uri, uri=uri, messages=(parameters["label"], parameters["message"]))
+    fault = payload_fields.coin_fault(uri, field="data.address")
+    return Content("crypto", uri, uri=uri, messages=(parameters["label"], parameters["message"]), fault=fault)
 
 
 # Readers of each type: of a string, and of an object.

@@ -4,8 +4,9 @@ import hashlib
 import quopri
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
+from waypost import clock
 from waypost.errors import invalid
 from waypost.qrcode.addresses import web
 from waypost.qrcode.mail_fields import email
@@ -33,6 +34,7 @@ _FOLD = re.compile(r"\r?\n[ \t]")
 _ESCAPED = re.compile(r"\\(.)")
 _LONGEST_LINE = 75  # bytes
 _NAME = re.compile(r"^FN[^:\r\n]*:([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
+_OTHER_CARD = re.compile(r"(MECARD|BIZCARD|N|FN):", re.IGNORECASE)
 _YEARS = (1000, 9998)  # an event may end in the year after
 _TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%SZ")
 
@@ -92,6 +94,13 @@ def whole_card(data: str) -> str | None:
     return crlf(text) + "\r\n"
 
 
+def other_card_fault(data: str) -> str:
+    """Return why a text that would be a name is none: a card in the format of another program; "" if it is a name."""
+    if not _OTHER_CARD.match(data.strip()):
+        return ""
+    return "data is a card in another format. Send an object with fname, lname and phone, or a card from BEGIN:VCARD."
+
+
 def readings(text: str) -> tuple[str, ...]:
     """Return a card or event as programs read it: as it is, unfolded, without backslashes, and decoded (vCard 2.1)."""
     unfolded = _FOLD.sub("", text)
@@ -108,7 +117,7 @@ def name_in(card: str) -> str:
 
 
 def calendar(title: str, start: str, end: str, fields: Mapping[str, str]) -> str:
-    """An event. Times are UTC; a date alone is a whole day. Without an end it lasts an hour, or its day."""
+    """An event. Times without an offset are UTC; a date is a whole day. Without an end it lasts an hour, or its day."""
     begins, is_day = _moment(start, "start")
     ends, end_is_day = _moment(end, "end") if end else (begins + timedelta(days=0 if is_day else 1 / 24), is_day)
     if is_day != end_is_day or ends < begins:
@@ -163,7 +172,11 @@ def _read(value: str, name: str) -> tuple[datetime, bool]:
             return datetime.strptime(text, form), False  # noqa: DTZ007  # as above
         except ValueError:
             continue
-    raise invalid("data", f"data.{name} must be YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC.")
+    try:
+        return datetime.fromtimestamp(clock.last_second(text), UTC).replace(tzinfo=None), False
+    except ValueError:
+        message = f"data.{name} must be YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC or with an offset such as +02:00."
+        raise invalid("data", message) from None
 
 
 def _day(text: str) -> date | None:
