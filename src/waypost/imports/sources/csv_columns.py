@@ -6,10 +6,10 @@ from datetime import UTC, tzinfo
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from waypost import clock
 from waypost.errors import invalid
 from waypost.formats import DateOrder
 from waypost.imports.record import DISABLED, Record
+from waypost.imports.sources.csv_dates import CsvDates
 from waypost.imports.sources.csv_lines import Cells, CsvFile
 from waypost.text_folding import folded
 from waypost.urls.typed_urls import complete_url
@@ -36,9 +36,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 _SHORT_OR_LONG = ("link", "source")
 _FORMULA = re.compile(r"'(?=[=+@\t\r\n-])")
-_LOCAL_DATE = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?:,? ([0-2][0-9]:[0-5][0-9](?::[0-5][0-9])?))?")
-_MONTHS = 12
-_MAX_SECOND = 253_402_300_799  # the end of the year 9999
+# Spreadsheets write 1,234 and pandas 12.0. A group has three digits.
+_COUNT = re.compile(r"([0-9]{1,3}(?:[\s.,'\u2019][0-9]{3})+|[0-9]{1,15})(?:[.,]0{1,2})?")
 _MAX_INTEGER = 2**53 - 1
 
 
@@ -58,7 +57,7 @@ class CsvSource:
 
         `dates` is the order in all dates such as `03/04/2026`. Raises INVALID on `file` or `column`.
         """
-        self._file, self._dates = CsvFile(file), _Dates(zone or UTC, dates)
+        self._file, self._dates = CsvFile(file), CsvDates(zone or UTC, dates)
         self._indexes = _indexes(self._file, columns)
         used = set(self._indexes.values())
         self.ignored = [name for index, name in enumerate(self._file.header) if name and index not in used]
@@ -145,103 +144,28 @@ def _address(short: str, alias: str, host: str) -> tuple[str, str]:
     return host, unquote(alias).strip("/")
 
 
+def _count(text: str) -> int | None:
+    """Return a whole number, with or without signs between its groups; None if it is none."""
+    match = _COUNT.fullmatch(text)
+    return int(re.sub("[^0-9]", "", match[1])) if match else None
+
+
 def _clicks(record: Record, text: str) -> int:
-    digits = re.sub(r"[\s,.']", "", text)
-    if not digits:
-        return 0
-    if not re.fullmatch(r"[0-9]{1,15}", digits):
+    clicks = _count(text) if text else 0
+    if clicks is None or clicks > _MAX_INTEGER:
         record.losses.append("clicks is not a number")
         return 0
-    return int(digits)
+    return clicks
 
 
 def _limit(record: Record, text: str) -> int | None:
     if not text:
         return None
-    if not re.fullmatch(r"[0-9]{1,16}", text) or not 0 < int(text) <= _MAX_INTEGER:
+    limit = _count(text)
+    if limit is None or not 0 < limit <= _MAX_INTEGER:
         record.problem = record.problem or "clicklimit must be a whole number from 1"
         return None
-    return int(text)
-
-
-class _Dates:
-    """Reads dates. In those with slashes or hyphens the month can be first, so `order` is that of all."""
-
-    def __init__(self, zone: tzinfo, order: DateOrder) -> None:
-        self._zone, self._order = zone, order
-
-    def created(self, record: Record, text: str) -> int | None:
-        if not text:
-            return None
-        try:
-            return self._second(record, text, is_start=True)
-        except ValueError:
-            record.losses.append("the date of creation is not a date, and the link gets the date of the import")
-            return None
-
-    def expiry(self, record: Record, text: str) -> int | None:
-        if text in ("", "0"):
-            return None
-        try:
-            return self._second(record, text)
-        except ValueError:
-            record.problem = record.problem or self._problem(text[:100])
-            return None
-
-    def _problem(self, text: str) -> str:
-        match = _LOCAL_DATE.fullmatch(text)
-        if match is None or match[2] == "." or self._order == "unambiguous":
-            return f"expiry must be a date such as 2026-12-31. {text} does not exist, or can be two dates."
-        if self._order == "day-first":
-            return f"expiry must be a date such as 2026-12-31. {text} does not exist if the day is first."
-        return f"expiry must be a date such as 2026-12-31. {text} does not exist if the month is first."
-
-    def _second(self, record: Record, text: str, *, is_start: bool = False) -> int:
-        """Return a Unix time: seconds, milliseconds, or text without an offset in the zone. Raises ValueError.
-
-        A date alone is its last second, or its first one.
-        """
-        if re.fullmatch(r"[0-9]{9,14}", text):
-            number = int(text)
-            return number if number < 10**11 else number // 1000
-        iso = self._iso(text)
-        second = clock.last_second(f"{iso} 00:00:00" if is_start and clock.is_day(iso) else iso, self._zone)
-        if not 0 <= second <= _MAX_SECOND:
-            raise ValueError("not a date")
-        self._note(record, text, iso[:10])
-        return second
-
-    def _iso(self, text: str) -> str:
-        """Return a date of a spreadsheet, such as `31.12.2026`, as `2026-12-31`, and any other text as it is.
-
-        A date that can be two dates stays if the order is not known, and is refused.
-        """
-        match = _LOCAL_DATE.fullmatch(text)
-        if match is None:
-            return text
-        first, separator, second, year, rest = match.groups(default="")
-        is_day_first = separator == "." or self._order == "day-first"
-        if separator != "." and self._order == "unambiguous":
-            if _can_be_two(first, second):
-                return text
-            is_day_first = int(first) > _MONTHS
-        day, month = (first, second) if is_day_first else (second, first)
-        clock_time = rest if rest.count(":") != 1 else f"{rest}:00"
-        return f"{year}-{int(month):02}-{int(day):02}" + (f" {clock_time}" if clock_time else "")
-
-    def _note(self, record: Record, text: str, day: str) -> None:
-        """Note how a date was read that can be two dates."""
-        match = _LOCAL_DATE.fullmatch(text)
-        if match is None or match[2] == "." or not _can_be_two(match[1], match[3]):
-            return
-        if self._order == "day-first":
-            record.notes.append(f"The date {text} was read as {day}, because the day is first.")
-        else:
-            record.notes.append(f"The date {text} was read as {day}, because the month is first.")
-
-
-def _can_be_two(first: str, second: str) -> bool:
-    return int(first) != int(second) and max(int(first), int(second)) <= _MONTHS
+    return limit
 
 
 def _set_password(record: Record, text: str) -> None:
