@@ -72,7 +72,7 @@ def last_second(value: str, zone: tzinfo = UTC) -> int:
     try:
         moment = datetime.fromisoformat(match["moment"].replace(",", ".") + offset)
         if not match["time"]:
-            moment = moment.replace(hour=23, minute=59, second=59)
+            moment = moment.replace(hour=23, minute=59, second=59, fold=1)  # the last one, where midnight comes twice
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone)
         return int(moment.astimezone(UTC).timestamp())

@@ -21,9 +21,13 @@ MAX_LOCATION = MAX_DESTINATION + 1 + MAX_PARAMETERS + 1 + MAX_QUERY
 _SAFE = "%/:?#[]@!$&'()*+,;=~"
 """Characters that have a meaning in a URL. They stay as they are."""
 # A web URL that is a URI already, such as most: it takes a fraction of the time to see that.
-_URI = re.compile(r"https?://[A-Za-z0-9._~:\[\]@!$&'()*+,;=-]*+(?:[/?#][A-Za-z0-9._~%/:?#\[\]@!$&'()*+,;=-]*+)?\Z")
+_PLAIN = r"[A-Za-z0-9._~/:?#\[\]@!$&'()*+,;=-]*+"
+_URI = re.compile(rf"https?://[A-Za-z0-9._~:\[\]@!$&'()*+,;=-]*+(?:[/?#]{_PLAIN}(?:%[0-9A-Fa-f]{{2}}{_PLAIN})*+)?\Z")
+_STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _WEB = re.compile(r"(https?://)([^/?#]*)", re.IGNORECASE)
 _MAIL = re.compile(r"(mailto:)([^?#]*)", re.IGNORECASE)
+_MAIL_RECIPIENTS = re.compile(r"(?<=[?&])((?:to|cc|bcc)=)([^&#]*)", re.IGNORECASE)
+_MAILBOX = re.compile(r"(.*(?:@|%40))(.*)", re.DOTALL)
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_HOST = 253
@@ -43,13 +47,14 @@ def to_uri(url: str) -> str:
     if web := _WEB.match(url):
         return web[1] + _authority(web[2]) + encoded(url[web.end() :])
     if mail := _MAIL.match(url):
-        return mail[1] + ",".join(map(_mailbox, mail[2].split(","))) + encoded(url[mail.end() :])
+        fields = _MAIL_RECIPIENTS.sub(lambda match: match[1] + _mailboxes(match[2]), url[mail.end() :])
+        return mail[1] + _mailboxes(mail[2]) + encoded(fields)
     return encoded(url)
 
 
 def encoded(text: str | bytes) -> str:
     """Return a path, query or fragment with everything percent-encoded that a URI cannot contain."""
-    return quote(text, safe=_SAFE)
+    return _STRAY_PERCENT.sub("%25", quote(text, safe=_SAFE))
 
 
 def component(text: str, *, safe: str = "") -> str:
@@ -94,14 +99,24 @@ def _authority(text: str) -> str:
     user, at, address = text.rpartition("@")
     is_ipv6 = address.startswith("[")
     host, colon, port = (address, "", "") if is_ipv6 else address.partition(":")
+    return f"{encoded(user)}{at}{_host(host)}{colon}{encoded(port)}"
+
+
+def _host(host: str) -> str:
+    """Return a host in its ASCII form, also if it was percent-encoded."""
     if not host.isascii() or "%" in host:
         host = ascii_host(unquote(host)) or host
-    return f"{encoded(user)}{at}{encoded(host)}{colon}{encoded(port)}"
+    return encoded(host)
+
+
+def _mailboxes(addresses: str) -> str:
+    """Return e-mail addresses with commas as in a URI."""
+    return ",".join(map(_mailbox, addresses.split(",")))
 
 
 def _mailbox(address: str) -> str:
-    local, at, host = address.rpartition("@")
-    return encoded(local) + at + (encoded(host) if host.isascii() else ascii_host(host) or encoded(host))
+    match = _MAILBOX.match(address)
+    return encoded(match[1]) + _host(match[2]) if match else encoded(address)
 
 
 def _ipv6(name: str) -> str | None:

@@ -155,6 +155,13 @@ def test_unscannable_or_invalid_code_is_rejected_with_message(
     assert ana.get("/qr")["data"]["result"] == 0
 
 
+def test_event_time_with_offset_is_edited_in_the_zone_of_the_viewer(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
+    data = {"title": "Party", "start": "2026-12-24T12:00:00-05:00"}
+    code = ana.add("qr", type="event", data=data)
+    assert 'value="2026-12-24T18:00"' in dashboard.get(f"/qr/{code}").text
+
+
 @pytest.mark.parametrize("code_type", ["text", "wifi", "vcard", "crypto", "app"])
 def test_preview_reports_nothing_before_the_first_input(dashboard: Browser, code_type: str) -> None:
     page = _design(dashboard, "/qr/preview", type=code_type, crypto__currency="bitcoin")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
@@ -78,6 +79,20 @@ def test_formatted_time_is_parsed_to_same_second(second: int) -> None:
 )
 def test_date_is_parsed_to_its_last_second(text: str, second: int) -> None:
     assert clock.last_second(text) == second
+
+
+@pytest.mark.parametrize(
+    ("day", "zone", "second"),
+    [
+        ("2027-04-03", "America/Santiago", _utc("2027-04-04 03:59:59")),  # 23:00 to 23:59 come twice
+        ("2027-10-30", "Asia/Beirut", _utc("2027-10-30 21:59:59")),
+        ("2027-10-31", "Europe/Berlin", _utc("2027-10-31 22:59:59")),
+        ("2027-03-28", "Europe/Berlin", _utc("2027-03-28 21:59:59")),
+    ],
+)
+def test_day_with_clock_change_lasts_to_its_end(day: str, zone: str, second: int) -> None:
+    assert clock.last_second(day, ZoneInfo(zone)) == second
+    assert clock.local(second + 1, ZoneInfo(zone)).strftime("%H:%M") == "00:00"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_host_leaves_in_ascii_form_and_all_else_percent_encoded(url: str, uri: s
     [
         *("https://example.com", "http://EXAMPLE.com:8080/A%20b?c=%2B&d=%26&a[]=1+2#e#f", "HTTPS://example.com/"),
         *(
-            "https://example.com/100%/%zz",
+            "https://example.com/100%25/%AB%ab",
             "https://xn--bcher-kva.example/",
             "https://example.com:/",
             "https://a_b./~ana",
@@ -71,3 +71,20 @@ def test_length_is_that_of_the_uri() -> None:
     assert exceeds(f"{longest}ü", MAX_DESTINATION)
     assert not exceeds("https://example.com/" + "a" * (MAX_LOCATION - 20), MAX_LOCATION)
     assert encoded(b"q=\xff") == "q=%FF"
+
+
+@pytest.mark.parametrize(
+    ("url", "uri"),
+    [
+        ("https://example.com/100%", "https://example.com/100%25"),
+        ("https://example.com/a%20b/100%?q=%zz&r=%4", "https://example.com/a%20b/100%25?q=%25zz&r=%254"),
+        ("https://example.com/50%ü", "https://example.com/50%25%C3%BC"),
+        ("mailto:ana@bücher.example?cc=bo@bücher.example,c@example.com&subject=ü@ü",
+         "mailto:ana@xn--bcher-kva.example?cc=bo@xn--bcher-kva.example,c@example.com&subject=%C3%BC@%C3%BC"),
+        ("mailto:ana%40b%C3%BCcher.example?To=ü@example.com",
+         "mailto:ana%40xn--bcher-kva.example?To=%C3%BC@example.com"),
+    ],
+)  # fmt: skip
+def test_destination_with_stray_percent_or_recipients_leaves_as_uri(url: str, uri: str) -> None:
+    assert to_uri(url) == uri
+    assert to_uri(uri) == uri

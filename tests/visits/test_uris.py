@@ -56,6 +56,11 @@ def test_redirect_of_link_with_visitors_query_is_uri(ana: Person) -> None:
     assert _location(ana, "spring?b=%C3%BC") == location
 
 
+def test_stray_percent_of_visitor_leaves_encoded(ana: Person) -> None:
+    new_link(ana, "spring", url="https://example.com/50%")
+    assert _location(ana, "spring?q=100%") == "https://example.com/50%25?q=100%25"
+
+
 def test_redirects_of_domain_are_uris(ana: Person) -> None:
     ana.add("domain", domain=BRAND, redirectroot=IRI, redirect404=IRI)
     assert [_location(ana, f"{BRAND}/{path}") for path in ("", "unknown")] == [URI, URI]

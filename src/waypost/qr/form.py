@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from waypost import clock
 from waypost.dashboard.forms import Form, to_local_input
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.errors import Problem
@@ -55,11 +55,10 @@ _SINGLE_FIELDS = {"whatsapp": "phone", "app": "url"}
 
 
 def _local_input(value: str, zone: ZoneInfo) -> str:
-    """Return a UTC time of an event as the value of a datetime-local input; dates are returned unchanged."""
+    """Return a time of an event as the value of a datetime-local input; dates are returned unchanged."""
     try:
-        moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)
-        return value if len(value) <= DATE_LENGTH else to_local_input(int(moment.timestamp()), zone)
-    except (ValueError, OverflowError):
+        return value if len(value) <= DATE_LENGTH else to_local_input(clock.last_second(value), zone)
+    except ValueError:
         return value
 
 
@@ -79,8 +78,9 @@ _VALID: Mapping[Type, Mapping[str, str]] = {
     "event": {"title": "x", "start": "1000-01-01"},
     "geo": {"lat": "0", "lng": "0"},
     "app": {"url": _URL},
-    "crypto": {"address": "1" * 26},
+    "crypto": {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"},
 }
+_CONTEXT = ("currency",)  # it decides which addresses are valid, and is checked before them
 # Messages that name the part in words: their beginnings, and the part.
 _PARTS_IN_WORDS = (
     ("data needs a latitude ", "lat"),
@@ -125,8 +125,9 @@ def _part_of(message: str, type: Type, data: Mapping[str, str], settings: Settin
     """
     match = _NAMED_PART.match(message)
     named = match[1] if match else next((part for text, part in _PARTS_IN_WORDS if message.startswith(text)), "")
+    valid = {**_VALID[type], **{part: data[part] for part in _CONTEXT if part in data}}
     for part in sorted(data, key=lambda part: part != named):
-        if _fault_of(type, {**_VALID[type], part: data[part]}, settings) == message:
+        if _fault_of(type, {**valid, part: data[part]}, settings) == message:
             return part
     return named
 
@@ -138,7 +139,7 @@ def _without(part: str, type: Type, data: Mapping[str, str]) -> dict[str, str]:
         valid[part] += " 00:00:00"  # both must be dates, or both times
     if not part:
         return {**data, **valid}
-    rest = {name: value for name, value in data.items() if name != part}
+    rest = {name: value for name, value in data.items() if name != part and (name, part) != ("currency", "address")}
     return {**rest, part: valid[part]} if part in valid else rest
 
 
