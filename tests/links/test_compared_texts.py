@@ -73,6 +73,23 @@ def test_search_of_api_finds_short_urls_as_the_dashboard_does(ana: Person, ben: 
     assert ana.details("url", link)["title"] == "x"
 
 
+def test_search_finds_short_urls_of_domains_in_every_form(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="https://bücher.example")
+    link = ana.post(
+        "/url/add", {"url": "https://example.com/", "custom": "❤️-Straße", "domain": "https://bücher.example"}
+    )["id"]
+    ana.post("/url/add", {"url": "https://example.com/", "custom": "other", "domain": "https://bücher.example"})
+    for q in (
+        "https://bücher.example/❤-Straße",
+        "https://BÜCHER.example/❤️-Straße",
+        "<https://xn--bcher-kva.example/%E2%9D%A4%EF%B8%8F-Stra%C3%9Fe>.",
+        "https://bücher.example/❤-stra",
+    ):
+        assert _ids(ana, "/urls", "urls", q=q) == [link], q
+        assert f"/dashboard/links/{link}" in dashboard.client.get("/dashboard/links", params={"q": q}).text, q
+    assert f"/dashboard/links/{link}" in dashboard.client.get("/dashboard/links", params={"q": "bücher.example"}).text
+
+
 def test_migration_folds_stored_search_texts_again(ana: Person) -> None:
     stored = unicodedata.normalize("NFD", "Prüfbericht")
     link = ana.post("/url/add", {"url": "https://example.com/", "title": stored})["id"]

@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, false
 from waypost.db.schema import campaigns, channel_items, channels, domains
 from waypost.settings import Settings
 from waypost.text_folding import folded, without_invisible
-from waypost.urls import alias_namespace, www_hosts
+from waypost.uris import ascii_host
+from waypost.urls import alias_namespace, alias_rules, www_hosts
 
 MAX_WORDS = 10
 """Further words of a search are ignored."""
@@ -75,7 +76,7 @@ def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequen
 
 def short_url(tx: Connection, account: int, q: str, *, settings: Settings) -> tuple[str, str] | None:
     """Return (host, alias) if a search is one short URL of the account, with or without its host; None otherwise."""
-    q = without_invisible(q).strip()
+    q = without_invisible(q).strip().strip(_PUNCTUATION)
     if "/" not in q or any(letter.isspace() for letter in q):
         return None
     return _word(q, (), (), _hosts(tx, account), settings).short
@@ -102,13 +103,15 @@ def _word(
     rest = rest if scheme.lower() in ("http", "https") else text
     name, slash, path = rest.partition("/")
     name = _without_port(name).lower()
+    name = name if name.isascii() else ascii_host(name) or name
     other = www_hosts.other_host(name)
     name = other if other in (*settings.own_hosts, *hosts) and name not in hosts else name
     alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
     own = name in settings.own_hosts or bool(slash and not name)
     short = None
     if slash and alias and (own or name in hosts):
-        short = (alias_namespace.OWN if own else name, alias)
+        host = alias_namespace.OWN if own else name
+        short = (host, alias_rules.normalize(alias, host))
     return Word(
         folded(rest.removesuffix("/") or text),
         campaigns=_named(folded(text), campaign_names),
