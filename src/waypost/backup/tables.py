@@ -3,14 +3,12 @@
 import json
 import tarfile
 import tempfile
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import (
     Connection,
     Integer,
-    MetaData,
     Select,
     Table,
     column,
@@ -20,13 +18,12 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import SAWarning
 
 from waypost.backup import files as backup_files
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.bulk_upsert import batches
 from waypost.db import upgrade
-from waypost.db.postgres import disable_timeouts, partition_names
+from waypost.db.postgres import disable_timeouts
 from waypost.db.row_codec import decoder, exact_row
 from waypost.db.schema import installation
 from waypost.errors import Kind, Problem
@@ -97,14 +94,8 @@ def _clear(tx: Connection) -> None:
 
 def _tables(tx: Connection) -> list[Table]:
     """Return the tables in the database, parents first. A partitioned table is one table."""
-    reflected, partition_tables = MetaData(), set(partition_names(tx))
-    with warnings.catch_warnings():
-        # SQLAlchemy reads no indexes of expressions from SQLite. A backup has no need of indexes.
-        warnings.filterwarnings("ignore", ".*expression-based index", SAWarning)
-        reflected.reflect(
-            tx, only=lambda name, _metadata: name not in partition_tables and not name.startswith(_EXCLUDED_TABLES)
-        )
-    return reflected.sorted_tables
+    tables = upgrade.reflect_tables(tx).sorted_tables
+    return [table for table in tables if not table.name.startswith(_EXCLUDED_TABLES)]
 
 
 def _rows(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,13 @@
 
 import shutil
 import sqlite3
+import warnings
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, MetaData, column, inspect, select, table, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SAWarning
 
 from waypost import clock
 from waypost.db import faults
@@ -60,13 +61,22 @@ def _no_right(tx: Connection) -> Problem:
 
 def drop_all(tx: Connection) -> None:
     """Drop every table."""
-    reflected, partitions = MetaData(), set(partition_names(tx))
-    reflected.reflect(tx, only=lambda name, _metadata: name not in partitions)
+    reflected = reflect_tables(tx)
     tx.execute(text("DROP TABLE IF EXISTS links_search"))
     tables = [table for table in reflected.sorted_tables if not table.name.startswith("links_search")]
     reflected.drop_all(tx, tables=tables)
     if tx.dialect.name == "postgresql":
         tx.execute(text("DROP FUNCTION IF EXISTS links_search_update(), links_search_keys(text, bigint)"))
+
+
+def reflect_tables(tx: Connection) -> MetaData:
+    """Return the tables in the database. A partitioned table is one table."""
+    reflected, partitions = MetaData(), set(partition_names(tx))
+    with warnings.catch_warnings():
+        # SQLAlchemy reads no indexes of expressions from SQLite. Neither rows nor the removal of tables need them.
+        warnings.filterwarnings("ignore", ".*expression-based index", SAWarning)
+        reflected.reflect(tx, only=lambda name, _metadata: name not in partitions)
+    return reflected
 
 
 def current_revision(tx: Connection) -> str | None:
