@@ -6,6 +6,16 @@ human|Chrome|Windows|Desktop|Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebK
 human|Chrome|Windows|Desktop|Mozilla/5.0 (Windows NT 6.1; WOW64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/49.0.2623.112 Safari/537.36
 human|Chrome|macOS|Desktop|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/121.0.0.0 Safari/537.36
 human|Chrome|Linux|Desktop|Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/119.0.0.0 Safari/537.36
+human|Chrome|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/119 Version/11.1.1 Safari/605.1.15
+human|Firefox|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/119.0 Safari/605.1.15
+human|Edge|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.0 EdgiOS/119 Safari/605.1.15
+human|Google|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) GSA/300.0 Mobile/15E148 Safari/604.1
+human|Facebook|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [FBAN/FBIOS;FBAV/400;FBDV/iPad13,1]
+human|Facebook|Android|Mobile|[FBAN/EMA;FBBV/1;FBAV/300.0;FBDV/SM-A105F;FBLC/de_DE;FBSV/10;FBDM/{density=2.0}]
+human|Chrome|HarmonyOS|Mobile|Mozilla/5.0 (Phone; OpenHarmony 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/114.0.0.0 Safari/537.36  ArkWeb/4.1.6.1 Mobile
+human|Huawei Browser|HarmonyOS|Mobile|Mozilla/5.0 (Phone; OpenHarmony 4.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/114.0.0.0 Safari/537.36 ArkWeb/4.1.6.1 Mobile HuaweiBrowser/5.0.4.300
+human|Chrome|HarmonyOS|Tablet|Mozilla/5.0 (Tablet; OpenHarmony 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/132.0.0.0 Safari/537.36 ArkWeb/6.0
+human|Chrome|HarmonyOS|Desktop|Mozilla/5.0 (PC; OpenHarmony 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/132.0.0.0 Safari/537.36 ArkWeb/6.0
 human|Chrome|ChromeOS|Desktop|Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/119.0.0.0 Safari/537.36
 human|Chrome|Android|Mobile|Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Mobile Safari/537.36
 human|Chrome|Android|Tablet|Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36
@@ -200,6 +210,15 @@ preview|Skype|Unknown|Other|Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview 
 preview|Reddit|Unknown|Other|Mozilla/5.0 (compatible; redditbot/1.0; +http://www.reddit.com/feedback)
 preview|VK|Unknown|Other|Mozilla/5.0 (compatible; vkShare; +http://vk.com/dev/Share)
 preview|Viber|Unknown|Other|Viber/13.9.1.10 CFNetwork/1240.0.4 Darwin/20.6.0
+preview|Discourse|Unknown|Other|Discourse Forum Onebox v2.8.0.beta8
+preview|Nextcloud|Unknown|Other|Nextcloud Server Crawler
+preview|Mastodon|Unknown|Other|Lemmy/0.19.3; +https://lemmy.example
+preview|Mastodon|Unknown|Other|SummalyBot/5.1.0
+preview|Mastodon|Unknown|Other|gotosocial/0.13.0 (+https://social.example)
+preview|Revolt|Unknown|Other|Mozilla/5.0 (compatible; January/1.0; +https://github.com/revoltchat/january)
+preview|Medium|Unknown|Other|Mediumbot-MetaTagFetcher/0.3 (+https://medium.com/)
+preview|OK|Unknown|Other|OdklBot/1.0 (klass@odnoklassniki.ru)
+preview|Tumblr|Unknown|Other|Tumblr/14.0.835.186
 preview|Iframely|Unknown|Other|Iframely/1.3.1 (+https://iframely.com/docs/about)
 preview|Embedly|Unknown|Other|Mozilla/5.0 (compatible; Embedly/0.2; +http://support.embed.ly/)
 preview|Mastodon|Unknown|Other|http.rb/5.1.1 (Mastodon/4.2.1; +https://mastodon.social/)

@@ -25,13 +25,20 @@ PREVIEWS = label_by_name(
         "Iframely": "iframely",
         "Embedly": "embedly",
         "Bluesky": "cardyb",
-        "Mastodon": "mastodon pleroma misskey akkoma",
+        "Mastodon": (
+            "mastodon pleroma misskey akkoma lemmy summalybot gotosocial friendica pixelfed peertube mbin sharkey "
+            "iceshrimp"
+        ),
         "Matrix": "synapse",
         "Bitly": "bitlybot",
         "XING": "xing-contenttabreceiver",
         "Microsoft Office": "ms-office msoffice",  # Office fetches the URL before it opens the browser
         "Zoom": "zoom-linkpreview",
         "Mattermost": "mattermost-bot",
+        "Discourse": "onebox",
+        "Revolt": "january",
+        "Medium": "mediumbot-metatagfetcher",
+        "OK": "odklbot",
     }
 )
 # Messengers whose previews send the bare name first. Their built-in browsers send Mozilla first.
@@ -40,6 +47,8 @@ PREVIEW_STARTS = {
     "viber/": "Viber",
     "viber ": "Viber",
     "microsoft office/": "Microsoft Office",
+    "nextcloud server crawler": "Nextcloud",
+    "tumblr/": "Tumblr",
 }
 PREVIEW_PARTS = ("url preview", "urlpreview", "link preview", "linkpreview", "link-preview", "url-preview")
 

@@ -95,12 +95,14 @@ def _agent(user_agent: str) -> Agent:
     if (bot := _bot(without_model, words, tool)) is not None:
         return Agent("bot", bot, UNKNOWN, "Other")
     family = _family(decodable) or _family(bots.MODEL.sub("()", decodable))
-    system = _system(decodable, lowered)
+    is_ipad = "macintosh" in lowered and _contains_any(lowered, user_agent_families.IPAD_PARTS)
+    system = "iOS" if is_ipad else _system(decodable, lowered)
     if tool is None and family is None and not bots.BROWSER.match(without_model):
         tool = UNKNOWN
     if tool is not None:
         return Agent("tool", tool, system, "Other")
-    return Agent("human", _first_label(words, bots.APPS) or family or UNKNOWN, system, _device(lowered))
+    device = "Tablet" if is_ipad else _device(lowered)
+    return Agent("human", _first_label(words, bots.APPS) or family or UNKNOWN, system, device)
 
 
 def _preview(text: str, words: set[str]) -> str | None:

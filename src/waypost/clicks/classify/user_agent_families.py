@@ -94,12 +94,17 @@ SYSTEMS = label_by_name(
     "|",
 )
 
+# iPads send the user agent of a Mac by default; these parts are only in browsers and apps of iOS.
+IPAD_PARTS = ("crios/", "fxios/", "edgios/", "opt/", "gsa/", "fbios", "mobile/15e148")
+
 SYSTEM_PARTS = {
     "playstation": "PlayStation",
     "nintendo": "Nintendo",
     "roku": "Roku",
     # Apps that name their system themselves, without a common form.
     "fb4a": "Android",
+    "fban/ema": "Android",  # Facebook Lite
+    "openharmony": "HarmonyOS",
     "android": "Android",
     "iphone": "iOS",
     "ipad": "iOS",
@@ -128,10 +133,10 @@ _DEVICE_PARTS: tuple[tuple[Device, str], ...] = (
     (
         "Mobile",
         "mobi|phone|ipod|blackberry|bb10|symb|series60|series40|nokia|kaios|j2me|midp|opera mini|ucbrowser|ucweb|"
-        "fennec|webos/|palm|instagram|snapchat|harmonyos|fb4a|fbios|forios|orca-android|twitterandroid|"
+        "fennec|webos/|palm|instagram|snapchat|harmonyos|fb4a|fban/ema|fbios|forios|orca-android|twitterandroid|"
         "telegram-android|for android|redditandroid|ddg_android|reddit/",
     ),
     ("Tablet", "android"),  # Android phones contain Mobile
-    ("Desktop", "windows|macintosh|mac os x|mac_powerpc|x11|linux|cros|bsd|sunos|haiku|win98|win95|winnt"),
+    ("Desktop", "windows|macintosh|mac os x|mac_powerpc|x11|linux|cros|bsd|sunos|haiku|win98|win95|winnt|openharmony"),
 )
 DEVICES = [(device, parts.split("|")) for device, parts in _DEVICE_PARTS]
