@@ -20,12 +20,12 @@ def origin(value: str) -> str:
     """Return a public URL in its canonical form. Raises ValueError."""
     if not value:
         return value
-    parts = urlsplit(value.rstrip("/"))
+    parts = urlsplit(value.strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
         raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
-    host = parts.hostname.removesuffix(".")
-    if not host.isascii():
-        host = ascii_host(host) or ""
+    if parts.username is not None:
+        raise ValueError("must have no user name, such as https://go.example.com")
+    host = ascii_host(parts.hostname)
     if not host:
         raise ValueError("must have a valid host name, such as https://go.example.com")
     named = f"[{host}]" if ":" in host else host
@@ -75,9 +75,11 @@ def endpoint(value: str) -> str:
 def redirect(value: str, *, base: str) -> str:
     """Return a URL to redirect visitors to; not one of the service itself, which could be a loop. Raises ValueError."""
     parts = urlsplit(value)
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname or not value.isprintable()):
+    host = ascii_host(parts.hostname or "")
+    is_readable = value.isprintable() and not any(map(str.isspace, value))
+    if value and (parts.scheme not in ("http", "https") or not host or not is_readable):
         raise ValueError("must be http:// or https:// and a host, such as https://www.example.com/")
-    if value and parts.hostname == (urlsplit(base).hostname or "localhost"):
+    if value and host == (urlsplit(base).hostname or "localhost"):
         raise ValueError("must not be on the host of the base URL: that could create a redirect loop")
     return value
 

@@ -18,7 +18,9 @@ SETTINGS = {
         "https://go.example.com/path",
         "https://",
         "http://[::",
+        *("https://go example.com", "https://go,example.com", "https://go..example.com", "https://ana@go.example.com"),
     ),
+    "WAYPOST_ROOT_REDIRECT": ("www.example.com", "https://www example.com/", "http://GO.localhost./"),
     "WAYPOST_DASHBOARD_URL": (
         *("dash.example.com", "ftp://dash.example.com", "https://dash.example.com/path"),
         *("http://go.localhost", "http://GO.localhost:9000", "https://go.localhost."),
