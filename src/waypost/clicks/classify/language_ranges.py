@@ -14,6 +14,8 @@ _QUALITY = re.compile(r"(?:q=([01](?:\.\d*)?)?)?\Z")
 _SCRIPTS = {("zh", region): "hant" for region in ("tw", "hk", "mo")} | {
     ("zh", region): "hans" for region in ("cn", "sg", "my")
 }
+# Languages whose tags visitors and owners use for each other. Statistics keep them apart.
+_SAME = {"no": "nb", "cmn": "zh"}
 
 Subtags = tuple[str, ...]
 """A language tag in lower case, such as `("zh", "hant", "tw")`."""
@@ -50,21 +52,25 @@ def best_rule(rules: Sequence[str], accept_language: str) -> int | None:
     A rule with a region or script is for these only, one without is for all of the language. Among the rules of one
     language the more specific one comes first, then the one that the visitor prefers.
     """
-    languages = preferred(accept_language)
+    languages = [_with_script(language) for language in preferred(accept_language)]
     order = list(dict.fromkeys(language[0] for language in languages))
     matches = [
         _Match(order.index(rule[0]), -len(rule), preference, number)
-        for number, rule in enumerate(map(subtags, rules))
+        for number, rule in enumerate(map(_with_script, map(subtags, rules)))
         for preference, language in enumerate(languages)
-        if rule and rule[0] == language[0] and set(rule) <= _with_script(language)
+        if rule and rule[0] == language[0] and set(rule) <= set(language)
     ]
     return min(matches).rule if matches else None
 
 
-def _with_script(language: Subtags) -> set[str]:
-    scripts = {_SCRIPTS[key] for subtag in language[1:] if (key := (language[0], subtag)) in _SCRIPTS}
+def _with_script(language: Subtags) -> Subtags:
+    """Return the subtags with the script that the region implies."""
+    if not language:
+        return ()
+    language = (_SAME.get(language[0], language[0]), *language[1:])
+    scripts = [_SCRIPTS[key] for subtag in language[1:] if (key := (language[0], subtag)) in _SCRIPTS]
     has_script = any(len(subtag) == 4 and subtag.isalpha() for subtag in language[1:])  # ISO 15924
-    return {*language} if has_script else {*language, *scripts}
+    return language if has_script else (*language, *scripts)
 
 
 @lru_cache(maxsize=4_096)
