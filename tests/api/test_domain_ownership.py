@@ -11,6 +11,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
 from waypost.settings import Settings
 
+_OTHER = "93.184.216.35"
 CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect=True, ids=["on"])
 
 
@@ -106,8 +107,8 @@ def test_international_domain_is_checked_in_idna_form(ana: Person, internet: Fak
 @CHECKED
 def test_domain_redirecting_to_service_is_accepted(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("go.brand.example", PUBLIC)
-    internet.add_host("www.brand.example", "93.184.216.35")
-    with _service_behind(ana, "www.brand.example", []) as internet.routes["93.184.216.35"]:
+    internet.add_host("www.brand.example", _OTHER)
+    with _service_behind(ana, "www.brand.example", []) as internet.routes[_OTHER]:
         path = b"http://www.brand.example"
         with server(lambda head: [moved(path + head.split()[1])]) as internet.routes[PUBLIC]:
             assert _add(ana, "http://go.brand.example")
@@ -127,6 +128,41 @@ def test_domain_of_another_service_is_rejected(ana: Person, internet: FakeIntern
             message = refused(ana.call("POST", "/domain/add", {"domain": "http://go.brand.example"}), 400, "domain")
         assert message.startswith("domain must point at this service before it is added; go.brand.example does not")
     assert ana.get("/domains")["data"]["result"] == 0
+
+
+@CHECKED
+@pytest.mark.parametrize(
+    ("main", "other"), [("brand.example", "www.brand.example"), ("www.brand.example", "brand.example")]
+)
+def test_other_host_must_point_at_service_too(ana: Person, internet: FakeInternet, main: str, other: str) -> None:
+    """The option is refused, by a new domain and by a change, and asks only when it is turned on."""
+
+    def refusals() -> set[str]:
+        both = {"domain": f"http://{main}", "alsowww": True}
+        changed = ana.call("PUT", f"/domain/{item}/update", {"alsowww": True})
+        ana.remove("domain", item)
+        added = ana.call("POST", "/domain/add", both)
+        return {refused(response, 400, "alsowww") for response in (changed, added)}
+
+    internet.add_host(main, PUBLIC)
+    with _service_behind(ana, main, []) as internet.routes[PUBLIC]:
+        item = _add(ana, f"http://{main}")
+        assert ["has no address in the DNS" in message for message in refusals()] == [True]
+        internet.add_host(other, _OTHER)
+        item = _add(ana, f"http://{main}")
+        with server(_server_that_sends(ok(b"hello"))) as internet.routes[_OTHER]:
+            (message,) = refusals()
+        assert message.startswith(f"alsowww must be false until {other} points at this service: another service")
+        item = _add(ana, f"http://{main}")
+        requests: list[str] = []
+        with _service_behind(ana, other, requests) as internet.routes[_OTHER]:
+            ana.update("domain", item, alsowww=True)
+            ana.update("domain", item, alsowww=True, redirectroot="https://home.example/")
+            assert len(requests) == 1
+            ana.remove("domain", item)
+            assert ana.add("domain", domain=f"http://{main}", alsowww=True)
+        assert len(requests) == 2
+    assert ana.get("/domains")["data"]["result"] == 1
 
 
 @ON_SQLITE

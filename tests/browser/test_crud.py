@@ -178,7 +178,11 @@ def ana_with_items(ana: Person) -> Person:
     ana.post("/pixel/add", {"type": "tiktok", "name": "x" * 255, "tag": "C" * 64})
     ana.post(
         "/domain/add",
-        {"domain": f"https://{'go.' * 20}brand.example", "redirectroot": f"https://x.example/{'y' * 300}"},
+        {
+            "domain": f"https://{'go.' * 20}brand.example",
+            "redirectroot": f"https://x.example/{'y' * 300}",
+            "alsowww": True,
+        },
     )
     return ana
 

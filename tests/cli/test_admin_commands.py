@@ -16,12 +16,12 @@ _HOST = "go.brand.example"
 
 @pytest.fixture
 def key(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The API key of Ana. She has two domains, and two links on the first one; Ben has an account."""
+    """The API key of Ana. She has two domains, the first one with and without www., two links there, and Ben."""
     monkeypatch.setenv("WAYPOST_DOMAIN_CHECK", "off")
     secret = str(run_migrated(*ANA, "--json").json["apikey"])
     run_migrated(*_BEN)
     for host in (_HOST, "new.brand.example"):
-        body = {"domain": f"https://{host}", "redirectroot": "https://example.com/root"}
+        body = {"domain": f"https://{host}", "redirectroot": "https://example.com/root", "alsowww": host == _HOST}
         assert call(secret, "POST", "/api/domain/add", json=body)["error"] == 0
     for alias in ("sale", "menu"):
         body = {"url": "https://example.com/", "custom": alias, "domain": f"https://{_HOST}"}
@@ -32,9 +32,9 @@ def key(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.usefixtures("key")
 def test_domains_of_all_accounts_are_listed(run_migrated: RunCommand) -> None:
     rows = run_migrated("domain", "list", "--json").json
-    assert [(row["domain"], row["account"], row["items"]) for row in rows] == [
-        (f"https://{_HOST}", "ana", 2),
-        ("https://new.brand.example", "ana", 0),
+    assert [(row["domain"], row["also"], row["account"], row["items"]) for row in rows] == [
+        (f"https://{_HOST}", f"www.{_HOST}", "ana", 2),
+        ("https://new.brand.example", "", "ana", 0),
     ]
 
 
@@ -62,6 +62,7 @@ def test_domain_moves_with_its_settings_once_it_has_no_items(run_migrated: RunCo
     assert run_migrated("domain", "move-links", "ana", _HOST, "new.brand.example").code == 0
     assert run_migrated("domain", "move", _HOST, "ben").out == f"{_HOST} belongs to ben now.\n"
     assert run_migrated("domain", "move", _HOST, "ben").code == 1
+    assert run_migrated("domain", "list", "--json").json[0]["also"] == f"www.{_HOST}"
     ben = run_migrated("account", "key", "add", "ben", "--json").json["apikey"]
     (domain,) = call(ben, "GET", "/api/domains")["data"]["domains"]
     assert (domain["domain"], domain["redirectroot"]) == (f"https://{_HOST}", "https://example.com/root")
@@ -73,7 +74,7 @@ def test_domain_moves_with_its_settings_once_it_has_no_items(run_migrated: RunCo
 def test_domain_is_deleted_and_unknown_one_is_reported(run_migrated: RunCommand, key: str) -> None:
     assert run_migrated("domain", "delete", "else.example", "--yes").code == 1
     assert run_migrated("domain", "delete", _HOST).code == 2  # no terminal to ask
-    assert run_migrated("domain", "delete", _HOST, "--yes").out == f"{_HOST} of ana is deleted.\n"
+    assert run_migrated("domain", "delete", f"www.{_HOST}", "--yes").out == f"{_HOST} of ana is deleted.\n"
     assert call(key, "GET", "/api/domains")["data"]["result"] == 1
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
@@ -33,6 +34,26 @@ def test_records_point_to_the_public_host(
         browser = Browser(client)
         browser.sign_in("ana")
         page = browser.get("/domains/new?domain=go.brand.example").text
-    rows = re.findall(r"<td>(?:\s*<span><span>)?([^<]*)", page)
-    assert [content.strip() for content in rows] == expected
+    assert _cells(page) == expected
     assert ("Only this machine can open short URLs" in page) is not bool(expected)
+
+
+@ON_SQLITE
+def test_each_host_of_a_domain_has_its_records(ana: Person, settings: Settings, database: Database) -> None:
+    domain = ana.add("domain", domain="https://brand.example", alsowww=True)
+    base = "http://s.waypost.dev"
+    changed = Settings(**{**settings.model_dump(exclude_unset=True), "base_url": base})
+    with AsgiClient(build(changed, database), base) as client:
+        browser = Browser(client)
+        browser.sign_in("ana")
+        page = browser.get(f"/domains/{domain}").text
+    assert _cells(page) == [
+        *("CNAME", "brand.example", "s.waypost.dev"),
+        *("CNAME", "www.brand.example", "s.waypost.dev"),
+    ]
+    assert "A domain such as example.com cannot have a CNAME" in page
+
+
+def _cells(page: str) -> list[str]:
+    """Return the texts of the table of records."""
+    return [content.strip() for content in re.findall(r"<td>(?:\s*<span><span>)?([^<]*)", page)]

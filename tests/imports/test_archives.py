@@ -113,6 +113,24 @@ def test_taken_aliases_and_domains_of_others_are_conflicts(
     assert ben.database.read(verify.differences) == []
 
 
+def test_archive_cannot_add_domain_whose_other_host_is_taken(
+    ana: Person, ben: Person, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    ana.add("domain", domain="https://brand.example", alsowww=True)
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    other = new.add("domain", domain="https://www.brand.example")
+    assert plan(new, new_settings, archive) == {"impossible": 1}
+    (row,) = new.get("/import/rows")["data"]["rows"]
+    assert row["reason"] == "alsowww must be false: www.brand.example is in use already."
+    new.remove("domain", other)
+    assert plan(new, new_settings, archive) == {"create": 1}
+    new.add("domain", domain="https://www.brand.example")  # after the plan
+    apply.apply(new.database, new.account, new_settings)
+    (row,) = new.get("/import/rows")["data"]["rows"]
+    assert (row["fate"], row["reason"]) == ("conflict", "alsowww must be false: www.brand.example is in use already.")
+
+
 def test_visits_of_items_that_stay_behind_count_for_the_account(
     ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
 ) -> None:

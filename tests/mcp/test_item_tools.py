@@ -152,6 +152,9 @@ def test_domain_that_does_not_point_here_is_reported(agent: Agent, ana: Person) 
     state = agent.call("check_domain", id=domain)
     assert (state["points_here"], state["redirect_root"]) == (False, "https://brand.example/")
     assert state["problem"]
+    assert state["also"] is None
+    ana.update("domain", domain, alsowww=True)
+    assert agent.call("check_domain", id=domain)["also"] == "www.go.brand.invalid"
 
 
 def test_submissions_are_marked_as_data_of_strangers(agent: Agent, ana: Person) -> None:

@@ -94,7 +94,7 @@ def fill(person: Person, service: AsgiClient) -> None:
     }
     branded = person.add("url", url="https://example.com/ünï?a=%20", custom="straße", **fields, type="overlay-1")
     link = person.add("url", url="https://example.com/plain", custom="plain", campaign=1, type="1", status="private")
-    person.update("domain", 1, brandname="Ana's", brandcolor="#0A5CFF", brandlogo=PICTURE)
+    person.update("domain", 1, brandname="Ana's", brandcolor="#0A5CFF", brandlogo=PICTURE, alsowww=True)
     person.post("/channel/2/assign/bio/1")
     person.post("/channel/1/assign/qr/2")
     _add_bio_page_with_pictures(person)

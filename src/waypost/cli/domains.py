@@ -24,7 +24,10 @@ _BATCH = 200  # links in a transaction: redirects and other writes continue in b
 
 @domain.command("list")
 def list_domains(json: console.AsJson = False) -> None:
-    """List the branded domains of all accounts, and the number of items on each."""
+    """List the branded domains of all accounts, and the number of items on each.
+
+    `also` is the second name of a domain that answers with and without `www.`.
+    """
     with access.database() as database:
         rows = database.read(_rows)
     console.print_rows(rows, ("id", "domain", "also", "account", "items", "created"), json=json)

@@ -135,7 +135,7 @@ def _records_page(context: PageContext, domain: str, form: Form, *, status: int 
         form=form,
         origin=domain,
         other=_other_host(context, domain.partition("://")[2]),
-        records=_records(context, domain),
+        records=_records(context, [domain.partition("://")[2]]),
         result=_check(context, domain) if context.query("check") else _UNCHECKED,
         is_check_required=context.settings.checks_domains,
     )
@@ -150,7 +150,7 @@ def _edit_page(context: PageContext, domain: ops.Domain, form: Form, *, status: 
         domain=domain,
         origin=domain_origin,
         other=_other_host(context, domain.host),
-        records=[record for address in _addresses(domain) for record in _records(context, address)],
+        records=_records(context, domain.hosts),
         result=_check(context, domain_origin) if context.query("check") else _UNCHECKED,
     )
 
@@ -175,23 +175,23 @@ def _count_check(context: PageContext) -> None:
         raise Problem(Kind.RATE_LIMITED, f"Too many checks. Please wait {wait} seconds.", retry_after=wait)
 
 
-def _records(context: PageContext, domain: str) -> Sequence[tuple[str, str, str]]:
-    """Return (type, name, value) of the DNS records; any one type makes the domain point to this server.
+def _records(context: PageContext, hosts: Sequence[str]) -> Sequence[tuple[str, str, str]]:
+    """Return (type, name, value) of the DNS records; any one type makes a host of the domain point to this server.
 
     There are none if every machine takes the host of the base URL for itself, as it does `localhost`.
     """
-    host, own_host = domain.partition("://")[2], context.settings.own_host
+    own_host = context.settings.own_host
     if setting_urls.is_local(own_host):
         return []
     if (address := ip_networks.parse(own_host.strip("[]"))) is not None:
-        return [("AAAA" if address.version == 6 else "A", host, own_host)]
+        return [("AAAA" if address.version == 6 else "A", host, own_host) for host in hosts]
     try:
         resolved = {ip_networks.parse(text) for text in safe_client.resolve(own_host, 443)}
     except safe_client.Refused:
         resolved = set()
     others = sorted((ip for ip in resolved if ip and not ip_networks.is_loopback(ip)), key=lambda ip: ip.version)
-    addresses = [("AAAA" if ip.version == 6 else "A", host, str(ip)) for ip in others]
-    return [("CNAME", host, own_host), *addresses]
+    records = [("CNAME", own_host), *(("AAAA" if ip.version == 6 else "A", str(ip)) for ip in others)]
+    return [(kind, host, value) for host in hosts for kind, value in records]
 
 
 def _parse(context: PageContext, text: str) -> str:
