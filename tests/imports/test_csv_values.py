@@ -86,3 +86,19 @@ def test_number_of_clicks_that_is_no_whole_number_is_a_loss(text: str) -> None:
     record = _read("clicks", text)
     assert (record.clicks, record.losses) == (0, ["clicks is not a number"])
     assert _read("clicklimit", text).problem == "clicklimit must be a whole number from 1"
+
+
+def test_missing_value_of_a_database_is_no_text_and_no_password() -> None:
+    record = _read("password", "NULL")
+    assert (record.password, record.is_disabled, record.losses) == ("", False, [])
+    assert _read("title", "NULL").title == ""
+    assert _read("title", r"\N").title == ""
+    assert _read("title", "Null and void").title == "Null and void"
+
+
+def test_columns_of_t_ly_and_tinyurl_are_known() -> None:
+    record = _read("expire_at_datetime", "2027-01-02 03:04:05")
+    assert record.expiry == _read("expiry", "2027-01-02 03:04:05").expiry
+    assert _read("expire_at_views", "10").clicklimit == 10
+    record = _read("TinyURL", "https://tinyurl.com/abc")
+    assert (record.host, record.alias) == ("tinyurl.com", "abc")

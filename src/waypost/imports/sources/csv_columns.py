@@ -16,7 +16,7 @@ from waypost.urls.typed_urls import complete_url
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
-    "short": ("short", "shorturl", "shortlink", "link", "bitlink", "source"),
+    "short": ("short", "shorturl", "shortlink", "tinyurl", "link", "bitlink", "source"),
     "alias": (
         *("alias", "custom", "customlink", "custombitlink", "slug", "slashtag", "keyword", "key", "path", "shortcode"),
         *("shortid", "code", "backhalf", "address"),
@@ -28,8 +28,17 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags", "labels", "tag", "channel"),
     "clicks": ("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements"),
     "created": ("created", "createdat", "datecreated", "creationdate", "date", "timestamp"),
-    "expiry": ("expiry", "expires", "expiresat", "expiredat", "expirein", "expirytime", "validuntil"),
-    "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks"),
+    "expiry": (
+        "expiry",
+        "expires",
+        "expiresat",
+        "expiredat",
+        "expirein",
+        "expirytime",
+        "expireatdatetime",
+        "validuntil",
+    ),
+    "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks", "expireatviews"),
     "password": ("password",),
 }
 """The names of each field's column, without case, blanks, `_` and `-`. The first one that a file has is used."""
@@ -38,6 +47,7 @@ _SHORT_OR_LONG = ("link", "source")
 _FORMULA = re.compile(r"'(?=[=+@\t\r\n-])")
 # Spreadsheets write 1,234 and pandas 12.0. A group has three digits.
 _COUNT = re.compile(r"([0-9]{1,3}(?:[\s.,'\u2019][0-9]{3})+|[0-9]{1,15})(?:[.,]0{1,2})?")
+_NULL = frozenset(("NULL", r"\N"))  # a missing value in exports of databases: it is no title and no password
 _MAX_INTEGER = 2**53 - 1
 
 
@@ -80,7 +90,7 @@ class CsvSource:
             for name, index in self._indexes.items()
             if index < len(cells)
         }
-        get = {name: value.strip() for name, value in values.items()}.get
+        get = {name: "" if value.strip() in _NULL else value.strip() for name, value in values.items()}.get
         record = Record(line, url=complete_url(get("url", "")), title=get("title", ""), source_id=get("id", ""))
         record.host, record.alias = _address(get("short", ""), get("alias", ""), get("host", ""))
         record.description = get("description", "")
