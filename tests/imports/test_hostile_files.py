@@ -1,9 +1,11 @@
 """Files of strangers: every interpreter of one has bounded memory and time, and can be canceled."""
 
+import json
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +17,12 @@ from tests.support.load import add_ana, until
 from tests.support.server import Server, serving
 from tests.support.threads import join
 from waypost.db.database import Database
+from waypost.db.schema.nouns import NOUNS
 from waypost.errors import Kind, Problem
 from waypost.imports.cancellation import Cancellation
-from waypost.imports.file_source import open_file
+from waypost.imports.file_source import FileSource, open_file
+from waypost.sandbox import process
+from waypost.sandbox.process import Limits
 
 _MAX_GROWTH_KIB = 64 << 10
 _REASON = Problem(Kind.IMPORT_STATE, "The import was canceled.")
@@ -62,9 +67,9 @@ def test_hostile_file_needs_bounded_memory_and_is_refused(node: _Node, tmp_path:
     write, message = HOSTILE_FILES[name]
     write(tmp_path / "file")
     own = node.processes()
-    for process in own:
-        Path(f"/proc/{process.pid}/clear_refs").write_text("5")  # resets the peak
-    before = {process.pid: _memory(process.pid, "VmRSS:") for process in own}
+    for each in own:
+        Path(f"/proc/{each.pid}/clear_refs").write_text("5")  # resets the peak
+    before = {each.pid: _memory(each.pid, "VmRSS:") for each in own}
     node.import_file(tmp_path / "file")
     while (details := node.details())["running"]:
         assert node.server.call("GET", "/other", follow_redirects=False).status_code == 302
@@ -99,6 +104,45 @@ def test_file_that_computes_without_end_is_refused_in_time(tmp_path: Path, monke
     SLOW_FILES["dump"](tmp_path / "file")
     with pytest.raises(Problem, match="takes too long"), open_file(tmp_path / "file", {}) as source:
         list(source)
+
+
+_FOREIGN = {"name": "ab/abcdef", "filename": "a.pdf", "size": 1, "sha256": "00" * 32, "mediatype": "text/plain"}
+_IMPOSSIBLE = {
+    "an account": (None, {"kind": "account"}),
+    "a table": (None, {"kind": "links"}),
+    "no kind": (None, {"kind": ""}),
+    "an attribute": ("https://old.example", {"kind": "__class__"}),
+    "stored bytes without an archive": (None, {"kind": "file", "stored": _FOREIGN}),
+    "counters without an archive": (None, {"kind": "link", "totals": {"clicks": 1}}),
+    "references without an archive": (None, {"kind": "link", "references": {"pixels": [1]}}),
+    "the owner as a counter": ("https://old.example", {"kind": "link", "totals": {"account": 1}}),
+    "the id as a counter": ("https://old.example", {"kind": "campaign", "totals": {"id": 1}}),
+}
+
+
+@pytest.mark.parametrize(("service", "record"), _IMPOSSIBLE.values(), ids=_IMPOSSIBLE)
+def test_record_that_no_file_can_have_is_refused(tmp_path: Path, service: str | None, record: dict[str, Any]) -> None:
+    """A file that has taken over the child can make it send any record."""
+    with _taken_over(tmp_path, service, record) as source, pytest.raises(Problem, match="cannot be read") as caught:
+        list(source)
+    assert (caught.value.kind, caught.value.field) == (Kind.INVALID, "file")
+
+
+@pytest.mark.parametrize("kind", NOUNS)
+def test_record_of_each_kind_of_an_archive_is_read(tmp_path: Path, kind: str) -> None:
+    totals = dict.fromkeys(NOUNS[kind].totals, 2)
+    with _taken_over(tmp_path, "https://old.example", {"kind": kind, "totals": totals}) as source:
+        assert [(record.kind, record.totals) for record in source] == [(kind, totals)]
+
+
+@contextmanager
+def _taken_over(folder: Path, service: str | None, record: dict[str, Any]) -> Iterator[FileSource]:
+    path = folder / "file"
+    path.write_text(json.dumps([service, record]))
+    with process.start("tests.support.sandbox_targets:send_record", Limits()) as sandbox:
+        source = FileSource(sandbox, None, Cancellation())
+        source.open(path, {}, None, "unambiguous")
+        yield source
 
 
 def test_child_loads_neither_settings_nor_database_nor_http_client() -> None:

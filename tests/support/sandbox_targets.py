@@ -1,5 +1,6 @@
 """Functions that tests run in a child process, as those that interpret a stranger's content."""
 
+import json
 import os
 import resource
 import signal
@@ -105,3 +106,12 @@ def work(channel: Channel) -> None:
         if task in failures:
             failures[task]()
         channel.send(os.getpid())
+
+
+def send_record(channel: Channel) -> None:
+    """Read a file of an import as a child that a file has taken over: with the service and the record of its path."""
+    opened, values = json.loads(Path(channel.receive().value["path"]).read_text())
+    channel.send({"name": "A file", "ignored": [], "service": opened})
+    records = [[[{"line": 1, **values}, False]], []]
+    while channel.receive().value["action"] == "records":
+        channel.send(records.pop(0))

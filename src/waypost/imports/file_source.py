@@ -64,7 +64,7 @@ class FileSource:
         """Yield the records. Raises INVALID on `file`."""
         while records := self._call(_RECORDS, {"action": "records"}):
             for record, has_history in records:
-                if record.kind not in NOUNS:
+                if not _is_possible(record, self.service):
                     raise invalid("file", _UNREADABLE)
                 record.history = self._history(record.line) if has_history else ()
                 if self.service is not None and self._staging is not None:
@@ -151,6 +151,19 @@ def open_file(
         source = FileSource(sandbox, staging, cancellation)
         source.open(path, columns, zone, dates)
         yield source
+
+
+def _is_possible(record: Record, service: str | None) -> bool:
+    """Return whether a source can have the record. The child is not trusted: its names become those of columns.
+
+    Only an archive has files, counters and references: `Staging.complete` replaces what the child says of stored bytes.
+    """
+    if record.kind not in NOUNS:
+        return False
+    if service is None:
+        return record.kind != "file" and not (record.totals or record.references or record.stored)
+    noun = NOUNS[record.kind]
+    return record.totals.keys() <= {*noun.totals, *noun.imported}
 
 
 def _validated(answer: TypeAdapter[M], value: Any) -> M:
