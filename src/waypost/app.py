@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 from waypost import module_loading
 from waypost.api.app import allow_cross_origin
 from waypost.api.context import WorkerResources
-from waypost.api.middleware import ApiMiddleware
+from waypost.api.request import ApiApp
 from waypost.api.threads import RequestThreads
 from waypost.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.bios.public import render_draft
@@ -102,7 +102,7 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         resources=(fast_files, journal, resources.cleaner.store, resources.mailer, *last),
     )
     threads = tracing.threads() if tracing else RequestThreads()
-    api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources, threads))
+    api = allow_cross_origin(ApiApp(endpoint_table(), resources, threads))
     pages: ASGIApp = dashboard.app()
     if tracing:
         api, pages = tracing.app(api, endpoint_table().route_of), tracing.app(pages, route_of_page)

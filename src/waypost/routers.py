@@ -191,14 +191,15 @@ DOMAIN_ROUTES = (
 
 @cache
 def fastapi_app() -> FastAPI:
-    """Return the FastAPI app with all routes, built once per process."""
+    """Return the FastAPI app that documents all routes, built once per process."""
     return create_routes(API_ROUTERS)
 
 
 @cache
 def endpoint_table() -> EndpointTable:
     """Return the endpoints of the API, built once per process."""
-    return EndpointTable(route for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute))
+    routers = (*API_ROUTERS, openapi.create_router(fastapi_app))
+    return EndpointTable(route for router in routers for route in router.routes if isinstance(route, APIRoute))
 
 
 def api_document(settings: Settings) -> dict[str, Any]:

@@ -153,7 +153,6 @@ def test_mode_is_kept_while_the_database_does_not_answer(
 # Modules that write to the database without asking for the mode.
 _ALWAYS_WRITE = {
     "api/idempotency.py": "claims of keys",
-    "api/middleware.py": "claims of keys",
     "api/rate_limit.py": "rate limits",
     "campaigns/public.py": "rotators",
     "clicks/ingest/ingester.py": "counted clicks",
@@ -163,7 +162,6 @@ _ALWAYS_WRITE = {
     "exports/runner.py": "claims of exports",
     "files/fast_files.py": "limits of downloads",
     "files/file_server.py": "limits of downloads",
-    "files/stream_route.py": "claims of keys",
     "files/upload.py": "uploads in progress",
     "imports/apply.py": "command of the operator",
     "imports/click_history.py": "command of the operator",

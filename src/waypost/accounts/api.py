@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from waypost import clock, credentials
 from waypost.accounts import login_changes, ops, password_rules
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Id, Line, Timestamp
 from waypost.errors import Kind, Problem, invalid
@@ -66,7 +66,7 @@ def read_account(context: Context) -> AccountAnswer:
 
 
 @router.put("/account/update")
-def update_account(context: Context, body: AccountChange) -> MessageResponse:
+def update_account(context: Context, body: Partial[AccountChange]) -> MessageResponse:
     """Update the e-mail address or the password.
 
     The API key must have the scope `account`.

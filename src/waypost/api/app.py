@@ -1,20 +1,17 @@
-"""The API as one ASGI app: routes, and error responses for requests without a route."""
+"""The routes of the API as FastAPI documents them, and the headers that scripts of other sites can read."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from waypost import __version__
 from waypost.api import idempotency, openapi
-from waypost.api.middleware import PREFIX, internal
-from waypost.api.response_recorder import STATISTICS_AGE
-from waypost.api.responses import Failure, problem_response, validation_problem
-from waypost.errors import Kind, Problem
+from waypost.api.request import PREFIX, STATISTICS_AGE
+from waypost.api.responses import Failure
+from waypost.errors import Kind
 
 _NOT_OF_OPERATIONS = (Kind.METHOD_NOT_ALLOWED, Kind.ROLLED_BACK)
 _SUMMARY = (
@@ -35,7 +32,7 @@ def allow_cross_origin(api: ASGIApp) -> ASGIApp:
 
 
 def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
-    """Create the routes of the API, without access to data."""
+    """Return all routes in one app, which documents them and serves no request."""
     api = FastAPI(
         title="waypost",
         version=__version__,
@@ -43,19 +40,11 @@ def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
         responses=_failures(),
-        exception_handlers={
-            Problem: _handle_problem,
-            RequestValidationError: _handle_validation_error,
-            HTTPException: _handle_http_exception,
-            Exception: _handle_exception,
-        },
     )
     for router in routers:
         api.include_router(router, prefix=PREFIX)
-    openapi.add_routes(api)
     return api
 
 
@@ -66,24 +55,3 @@ def _failures() -> dict[int | str, dict[str, Any]]:
         if kind not in _NOT_OF_OPERATIONS:
             causes.setdefault(kind.status, []).append(f"`{kind.code}`: {kind.cause}")
     return {status: {"model": Failure, "description": "\n\n".join(lines)} for status, lines in causes.items()}
-
-
-async def _handle_problem(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
-    return problem_response(error)
-
-
-async def _handle_validation_error(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return problem_response(validation_problem(error))
-
-
-async def _handle_http_exception(_request: Request, error: Exception) -> Response:
-    """Handle errors of the documentation pages."""
-    assert isinstance(error, HTTPException)
-    return problem_response(Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs."))
-
-
-async def _handle_exception(request: Request, _error: Exception) -> Response:
-    """Handle an unexpected exception; the middleware logs it with the same request id."""
-    return problem_response(internal(request.scope))

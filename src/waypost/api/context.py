@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
@@ -33,8 +33,6 @@ from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
 R = TypeVar("R")
-REQUEST_CONTEXT = "waypost.context"
-"""The key of the request context in the ASGI scope."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +71,8 @@ class RequestContext:
     report_uncounted: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
     """Tell the client that numbers lack the clicks of so many seconds, because they cannot be counted now."""
 
-    budget: RequestBudget = field(default_factory=RequestBudget, kw_only=True)
-    """The budget of the request for slow work, which the items of a bulk request share."""
+    long_budget: RequestBudget | None = field(default=None, kw_only=True)
+    """The budget of a long request, which its items share; others make theirs when they need it."""
 
     language: str = field(default=SOURCE_LANGUAGE, kw_only=True)
     """The language of the request."""
@@ -108,6 +106,11 @@ class RequestContext:
     def store(self) -> Store:
         """The storage of file contents."""
         return self.cleaner.store
+
+    @cached_property
+    def budget(self) -> RequestBudget:
+        """The budget of the request for slow work."""
+        return self.long_budget or RequestBudget()
 
     @cached_property
     def brand(self) -> Brand:
@@ -210,15 +213,13 @@ class RequestContext:
         return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
 
 
-def authenticated(request: Request) -> RequestContext:
-    context = request.scope.get(REQUEST_CONTEXT)
-    if not isinstance(context, RequestContext):
-        raise key_required()
-    return context
+def authenticated() -> RequestContext:
+    """Mark the parameter of an endpoint that gets the context. The edge passes it, and nothing calls this."""
+    raise NotImplementedError
 
 
 Context = Annotated[RequestContext, Depends(authenticated)]
-"""The context of a request with a valid key. Raises KEY_REQUIRED without one."""
+"""The context of a request with a valid key."""
 
 
 def key_required() -> Problem:

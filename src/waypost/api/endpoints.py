@@ -1,11 +1,12 @@
-"""The endpoints of the API: found in constant time, validated and run in one thread.
+"""The endpoints of the API: declared with FastAPI, found in constant time, and their input validated.
 
-FastAPI declares them and writes the OpenAPI document, but runs only those of uploads: it tries one route after the
-other, and gives every dependency and every function a thread of its own.
+FastAPI writes the OpenAPI document and runs nothing: it tries one route after the other, and gives every dependency and
+every function a thread of its own. `api/request.py` runs the endpoints.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
@@ -15,37 +16,75 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.requests import Request
 from starlette.types import Scope
 
-from waypost.api.change import Change
 from waypost.api.context import RequestContext, authenticated
-from waypost.api.request_body import Body
+from waypost.api.idempotency import CLAIM_SECONDS, LONG_CLAIM_SECONDS
+from waypost.api.request_body import Body, PartialBody
+from waypost.api.types import IdInPath
+from waypost.errors import not_found
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 Match = tuple["Endpoint", Mapping[str, str]]
 """An endpoint and the parameters in the path."""
+_HANDLING = "waypost_handling"
+"""Name of the attribute of a function."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handling:
+    """The ways in which the edge treats an endpoint differently: by default it checks the key and parses JSON."""
+
+    is_public: bool = False
+    """It needs no API key and gets no context."""
+    is_long: bool = False
+    """It can take minutes. Its budget knows when the client disconnects."""
+    is_upload: bool = False
+    """Its function is a coroutine that reads the body from the parameter of the type `Request`."""
+
+    @property
+    def claim_seconds(self) -> int:
+        """How long the claim of an idempotency key lasts."""
+        return LONG_CLAIM_SECONDS if self.is_long or self.is_upload else CLAIM_SECONDS
+
+
+def handled(**handling: bool) -> Callable[[F], F]:
+    """Declare the fields of `Handling` of an endpoint, above its function."""
+
+    def declare(function: F) -> F:
+        setattr(function, _HANDLING, Handling(**handling))
+        return function
+
+    return declare
+
+
+_DEFAULT = Handling()
 
 
 class Input(NamedTuple):
-    """The input of a request. `body` is parsed JSON."""
+    """The input of a request. `body` is parsed JSON. Public endpoints have no context; only uploads read `request`."""
 
-    context: RequestContext
+    context: RequestContext | None
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: Any
+    request: Request | None = None
 
 
 class Endpoint:
-    """A route of the API. The functions of uploads are async: FastAPI runs them."""
+    """A route of the API."""
 
     def __init__(self, route: APIRoute) -> None:
         self.route = route
         self.has_body = route.body_field is not None
-        self.is_long = route.path.endswith("/bulk")
-        self.is_change = route.path.rpartition("/")[2] == "update"
-        self.is_async = inspect.iscoroutinefunction(route.endpoint)
+        self.handling: Handling = getattr(route.endpoint, _HANDLING, _DEFAULT)
         self._segments = [segment.strip("{}").removesuffix(":rest") for segment in _segments(route.path)]
         self._has_rest = route.path.endswith(":rest}")
+        self._names = frozenset(route.param_convertors)
+        parameters = inspect.signature(route.endpoint, eval_str=True).parameters if self._names else {}
+        self._ids = frozenset(name for name in self._names if _has(parameters[name].annotation, IdInPath))
 
     def match(self, segments: Sequence[str]) -> Mapping[str, str] | None:
         """Return the parameters in a path, None for another path. Ids are digits: `/channel/add` has no id."""
@@ -56,22 +95,14 @@ class Endpoint:
             return None
         parameters = {}
         for name, segment in zip(self._segments, segments, strict=True):
-            if name not in self.route.param_convertors:
+            if name not in self._names:
                 if name != segment:
                     return None
-            elif name.endswith("id") and not (segment.isascii() and segment.isdecimal()):
+            elif name in self._ids and not (segment.isascii() and segment.isdecimal()):
                 return None
             else:
                 parameters[name] = segment
         return parameters
-
-    def run(self, given: Input) -> Response:
-        """Validate the input, call the function and return its response.
-
-        Raises RequestValidationError for input that breaks a rule.
-        """
-        result = self.call(given)
-        return self.render(given.context.run(result) if isinstance(result, Change) else result)
 
     def call(self, given: Input) -> Any:
         """Validate the input and return what the function returns: a response, or a change that is not made yet.
@@ -96,13 +127,7 @@ class Endpoint:
 
     @cached_property
     def _parameters(self) -> Mapping[str, Callable[[Input], Any]]:
-        parameters = _parameters(self.route.endpoint, frozenset(self.route.param_convertors))
-        return parameters | {"body": self._read_change} if self.is_change else parameters
-
-    def _read_change(self, given: Input) -> Body:
-        """Return the body of a change."""
-        model: type[Body] = inspect.signature(self.route.endpoint, eval_str=True).parameters["body"].annotation
-        return _validated(lambda: model.validated_change(given.body), "body")
+        return _parameters(self.route.endpoint, self._names)
 
     @cached_property
     def _response(self) -> TypeAdapter[Any]:
@@ -116,32 +141,62 @@ def _parameters(function: Callable[..., Any], path_names: frozenset[str]) -> dic
 
 
 def _reader(parameter: inspect.Parameter, path_names: frozenset[str]) -> Callable[[Input], Any]:
-    annotation = parameter.annotation
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    annotation, name = parameter.annotation, parameter.name
+    kind, *metadata = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     depends = next((item for item in metadata if isinstance(item, params.Depends)), None)
     if depends is not None:
-        if depends.dependency is authenticated:
-            return lambda given: given.context
-        assert depends.dependency is not None
         return _dependency(depends.dependency)
+    if kind is Request:
+        return lambda given: given.request
     adapter = TypeAdapter(annotation)
-    if parameter.name in path_names:
-        return lambda given: _validate(adapter, given.path[parameter.name], "path", parameter.name)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return lambda given: _validate(adapter, given.body, "body")
-    alias = next((item.alias for item in metadata if isinstance(item, params.Query) and item.alias), parameter.name)
-    return lambda given: (
-        _validate(adapter, given.query[alias], "query", alias) if alias in given.query else parameter.default
-    )
+    if name in path_names:
+        read = _validate_id if _has(annotation, IdInPath) else _validate
+        return lambda given: read(adapter, given.path[name], "path", name)
+    query = next((item for item in metadata if isinstance(item, params.Query)), None)
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    if is_model and query is None:
+        return _body_reader(adapter, kind if _has(annotation, PartialBody) else None)
+    return _query_reader(adapter, parameter, "" if is_model else (query and query.alias) or name)
 
 
-def _dependency(function: Callable[..., Any]) -> Callable[[Input], Any]:
+def _dependency(function: Callable[..., Any] | None) -> Callable[[Input], Any]:
+    """Return how the result of a dependency is made. That of `authenticated` is the context."""
+    if function is authenticated:
+        return lambda given: given.context
+    assert function is not None
     readers = _parameters(function, frozenset())
     return lambda given: function(**{name: read(given) for name, read in readers.items()})
 
 
+def _body_reader(adapter: TypeAdapter[Any], partial: type[Body] | None) -> Callable[[Input], Any]:
+    if partial is not None:
+        return lambda given: _validated(lambda: partial.validated_change(given.body), "body")
+    return lambda given: _validate(adapter, given.body, "body")
+
+
+def _query_reader(adapter: TypeAdapter[Any], parameter: inspect.Parameter, name: str) -> Callable[[Input], Any]:
+    """Return how a parameter of the query is read; without a name, all of them as one model."""
+    if not name:
+        return lambda given: _validate(adapter, dict(given.query), "query")
+    default = parameter.default
+    return lambda given: _validate(adapter, given.query[name], "query", name) if name in given.query else default
+
+
+def _has(annotation: Any, marker: type) -> bool:
+    """Return whether an annotation contains a marker."""
+    return get_origin(annotation) is Annotated and marker in get_args(annotation)
+
+
 def _validate(adapter: TypeAdapter[Any], value: Any, *location: str) -> Any:
     return _validated(lambda: adapter.validate_python(value), *location)
+
+
+def _validate_id(adapter: TypeAdapter[int], value: Any, *_location: str) -> int:
+    """Validate an id in a path. Raises NOT_FOUND for a number that no item has."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        raise not_found() from error
 
 
 def _validated(validate: Callable[[], T], *location: str) -> T:

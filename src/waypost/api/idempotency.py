@@ -60,9 +60,9 @@ class Claim:
         """Extend the claim of an upload that takes long."""
         tx.execute(_STORE, {**self._owned, "until": clock.now() + LONG_CLAIM_SECONDS})
 
-    def release(self, tx: Connection) -> None:
+    def release(self, database: Database) -> None:
         """End the claim of a request that stored no response, so that it can be repeated at once."""
-        tx.execute(_RELEASE, self._owned)
+        database.write(lambda tx: tx.execute(_RELEASE, self._owned), durability="relaxed", autocommit=True)
 
 
 def key_of(request: Request) -> str | None:
@@ -74,17 +74,17 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def digest_of(request: Request, body: bytes) -> bytes:
-    """Return a digest of the method, the path, the query and the body of a request."""
+def digest_of(request: Request, body: bytes | None) -> bytes:
+    """Return a digest of the method, the path, the query and the body of a request.
+
+    None: an upload, whose size and declared digests stand for its body.
+    """
     scope = request.scope
+    if body is None:
+        body = "\n".join(request.headers.get(name, "") for name in _UPLOAD_HEADERS).encode()
     path = scope.get("raw_path") or scope["path"].encode()
     parts = (scope["method"].encode(), path.partition(b"?")[0], scope["query_string"], body)
     return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).digest()
-
-
-def digest_of_upload(request: Request) -> bytes:
-    """Return a digest of an upload, with the size and the declared digests of its body instead of the body."""
-    return digest_of(request, "\n".join(request.headers.get(name, "") for name in _UPLOAD_HEADERS).encode())
 
 
 def take(database: Database, claim: Claim, digest: bytes, *, seconds: int) -> Response | None:

@@ -1,18 +1,20 @@
 """The OpenAPI 3.1 document, and interactive documentation without assets from other sites."""
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from waypost.api import idempotency
 from waypost.api.code_samples import code_samples
+from waypost.api.endpoints import handled
 from waypost.api.examples import Models, example_of, fields_of, move_meaning_to_field
+from waypost.api.responses import unknown_path
 from waypost.errors import Kind
 from waypost.http.security_headers import ISOLATION
 
@@ -24,26 +26,32 @@ RATE_HEADERS = {
 """Headers of every API response, in OpenAPI form."""
 
 
-def add_routes(api: FastAPI) -> None:
-    """Add `/api/openapi.json` and `/api/docs`."""
+def create_router(documented: Callable[[], FastAPI]) -> APIRouter:
+    """Return the routes of `/api/openapi.json` and `/api/docs`. `documented` returns the app with the other routes."""
+    router = APIRouter(include_in_schema=False)
     assets = files("fastapi_offline") / "static"
     kinds = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
 
-    @api.get("/api/openapi.json", include_in_schema=False)
-    def openapi_document() -> dict[str, Any]:
-        return {**describe(api), "servers": [{"url": "/"}]}  # the host of the request
+    @router.get("/openapi.json")
+    @handled(is_public=True)
+    def openapi_document() -> Response:
+        return JSONResponse({**describe(documented()), "servers": [{"url": "/"}]})  # the host of the request
 
-    @api.get("/api/docs", include_in_schema=False)
+    @router.get("/docs")
+    @handled(is_public=True)
     def documentation() -> HTMLResponse:
         return HTMLResponse(_PAGE, headers={**ISOLATION, "Content-Security-Policy": _POLICY})
 
-    @api.get("/api/docs/{name}", include_in_schema=False)
+    @router.get("/docs/{name}")
+    @handled(is_public=True)
     def documentation_asset(name: str) -> Response:
         if name == "start.js":
             return Response(_SCRIPT, media_type="text/javascript")
         if name not in kinds:
-            raise HTTPException(404)
+            raise unknown_path()
         return Response((assets / name).read_bytes(), media_type=kinds[name])
+
+    return router
 
 
 @cache

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from functools import cache
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, create_model, field_validator, model_validator
@@ -55,6 +55,14 @@ class Body(BaseModel):
             {name: fields[name] for name in fields if name not in blank}
         )
         return body
+
+
+class PartialBody:
+    """Marks the type of a body in which `""` leaves a field as it is, if it cannot be null (decision 54)."""
+
+
+Partial = Annotated[B, PartialBody]
+"""The body of an update, such as `Partial[ChannelChange]`."""
 
 
 @cache

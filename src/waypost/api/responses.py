@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from waypost.api.types import Id
 from waypost.clicks.stats.reports import Report
-from waypost.errors import Kind, Problem, not_found
+from waypost.errors import Kind, Problem
 
 
 class Failure(BaseModel):
@@ -62,6 +62,16 @@ def problem_response(problem: Problem) -> JSONResponse:
     return JSONResponse(failure_body(problem), status_code=problem.kind.status, headers=headers)
 
 
+def failure_response(error: Problem | RequestValidationError) -> JSONResponse:
+    """Return the response for a failed request."""
+    return problem_response(error if isinstance(error, Problem) else validation_problem(error))
+
+
+def unknown_path() -> Problem:
+    """Return the 404 problem for a path without an endpoint."""
+    return Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs.")
+
+
 def _encodable(words: str) -> str:
     """Escape lone surrogates, which JSON input can contain but UTF-8 cannot encode."""
     return words.encode(errors="backslashreplace").decode()
@@ -70,9 +80,7 @@ def _encodable(words: str) -> str:
 def validation_problem(error: RequestValidationError) -> Problem:
     """Return the first validation error as a problem."""
     first = error.errors()[0]
-    location, *names = first["loc"]
-    if location == "path" and str(names[0]).endswith("id"):
-        return not_found()
+    _, *names = first["loc"]
     field = str(names[0]) if names else "body"
     return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {describe_fault(first)}.", field=field)
 

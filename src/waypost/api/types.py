@@ -110,7 +110,15 @@ Color = Annotated[str, AfterValidator(_color), Field(json_schema_extra={"pattern
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 ItemId = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
-PathId = Annotated[int, Field(ge=1, description="Id of the item.", examples=[1]), BeforeValidator(whole_number)]
+
+
+class IdInPath:
+    """Marks the type of an id in a path: other text than digits is another path, and an unknown number is 404."""
+
+
+PathId = Annotated[
+    int, Field(ge=1, description="Id of the item.", examples=[1]), BeforeValidator(whole_number), IdInPath
+]
 """An id in a path; anything but a number is treated like an unknown id."""
 Timestamp = Annotated[
     str,

@@ -10,6 +10,7 @@ from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
+from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import PathId
 from waypost.bios import blocks, ops, picture_copies, pictures
@@ -67,7 +68,7 @@ def create_bio_page(context: Context, body: NewBio) -> Change[BioDone]:
 
 
 @router.put("/bio/{id}/update")
-def update_bio_page(context: Context, id: PathId, body: BioChange) -> Change[MessageResponse]:
+def update_bio_page(context: Context, id: PathId, body: Partial[BioChange]) -> Change[MessageResponse]:
     """Update a bio page.
 
     Fields that are not sent keep their values; `null` sets the default. `blocks` replaces all blocks; those with the

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from waypost.api.change import Change, JoinedChange
 from waypost.api.context import Context, RequestContext
-from waypost.api.endpoints import EndpointTable
+from waypost.api.endpoints import EndpointTable, handled
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, failure_body
 from waypost.api.types import Count, ItemId, Line
@@ -91,6 +91,7 @@ def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
     router = APIRouter(tags=["Bulk"])
 
     @router.post("/bulk", response_model=BulkDone)
+    @handled(is_long=True)
     def change_in_bulk(context: Context, body: BulkRequest) -> Any:
         """Run up to 1,000 changes in one transaction.
 

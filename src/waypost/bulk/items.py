@@ -89,7 +89,7 @@ def prepare(context: RequestContext, endpoints: EndpointTable, sent: Any) -> Pre
         item = Item.model_validate(sent)
         method, path = item.path()
         match = endpoints.find(method, path)
-        if match is None or match[0].is_async:
+        if match is None:
             raise _unsupported(item)
         endpoint, parameters = match
         own = replace(context, can_change_login=False, claim=None)

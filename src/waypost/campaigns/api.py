@@ -11,7 +11,7 @@ from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Id, Line, Name, PathId, Positive, ShortUrl
 from waypost.campaigns import ops
@@ -192,7 +192,7 @@ def assign_link(
 
 
 @router.put("/campaign/{id}/update")
-def update_campaign(context: Context, id: PathId, body: CampaignChange) -> Change[CampaignDone]:
+def update_campaign(context: Context, id: PathId, body: Partial[CampaignChange]) -> Change[CampaignDone]:
     """Update a campaign.
 
     Fields that are not sent keep their values; `null` sets the default.

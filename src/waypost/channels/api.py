@@ -9,7 +9,7 @@ from waypost import clock
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse
 from waypost.api.types import Color, Id, Name, Paragraph, PathId, ShortUrl
 from waypost.channels import ops
@@ -92,7 +92,7 @@ def create_channel(context: Context, body: NewChannel) -> Change[ChannelDone]:
 
 
 @router.put("/channel/{id}/update")
-def update_channel(context: Context, id: PathId, body: ChannelChange) -> Change[ChannelDone]:
+def update_channel(context: Context, id: PathId, body: Partial[ChannelChange]) -> Change[ChannelDone]:
     """Update a channel.
 
     Fields that are not sent keep their values; `null` sets the default.

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from waypost import credentials
 from waypost.api.context import WorkerResources
-from waypost.api.response_recorder import STATISTICS_AGE
+from waypost.api.request import STATISTICS_AGE
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.ingest import read_barrier

@@ -11,7 +11,7 @@ from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
 from waypost.api.types import Color, Id, PathId, Url
 from waypost.branding import store as brands
@@ -155,7 +155,7 @@ def create_domain(context: Context, body: NewDomain) -> Change[CreatedResponse]:
 
 
 @router.put("/domain/{id}/update")
-def update_domain(context: Context, id: PathId, body: DomainChange) -> Change[MessageResponse]:
+def update_domain(context: Context, id: PathId, body: Partial[DomainChange]) -> Change[MessageResponse]:
     """Update the redirects and the brand of a branded domain.
 
     Fields that are not sent keep their values; `null` sets the default.

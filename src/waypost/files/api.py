@@ -15,13 +15,14 @@ from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
+from waypost.api.endpoints import handled
+from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import MultilineText, PathId
 from waypost.db.crud import Page
 from waypost.errors import invalid
 from waypost.files import deletion, ops, upload, upload_form
 from waypost.files.schemas import FileAnswer, FileChange, FileDetails, FileDone, FileList, FileOut, UploadSettings
-from waypost.files.stream_route import StreamRoute
 from waypost.http import file_names
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.search import words
@@ -74,6 +75,7 @@ _FORM: Mapping[str, Any] = {
 }
 
 
+@handled(is_upload=True)
 async def upload_file(
     context: Context,
     request: Request,
@@ -92,6 +94,7 @@ async def upload_file(
     return await _store(context, request, name, settings)
 
 
+@handled(is_upload=True)
 async def upload_form_file(
     context: Context,
     request: Request,
@@ -117,14 +120,12 @@ for method, operation in (("POST", "upload_file"), ("PUT", "put_file")):
                 "content": {"application/octet-stream": _FILE_BYTES, "multipart/form-data": _FORM},
             }
         },
-        route_class_override=StreamRoute,
     )
 router.add_api_route(
     "/files/upload",
     upload_form_file,
     methods=["POST"],
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FORM}}},
-    route_class_override=StreamRoute,
 )
 
 
@@ -181,7 +182,7 @@ def read_file_statistics(context: Context, id: PathId, span: RequestedSpan) -> R
 
 
 @router.put("/file/{id}/update")
-def update_file(context: Context, id: PathId, body: FileChange) -> Change[MessageResponse]:
+def update_file(context: Context, id: PathId, body: Partial[FileChange]) -> Change[MessageResponse]:
     """Update the settings of a file.
 
     Fields that are not sent keep their values; `null` clears a field. An expired file can be extended while its bytes

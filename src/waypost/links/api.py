@@ -11,6 +11,7 @@ from waypost.api import pagination
 from waypost.api.change import Change, JoinedChange
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
+from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import MultilineText, PathId
 from waypost.clicks.stats import reports
@@ -102,7 +103,7 @@ def create_link(context: Context, body: NewLink) -> Change[LinkDone]:
 
 
 @router.put("/url/{id}/update")
-def update_link(context: Context, id: PathId, body: LinkChange) -> Change[LinkUpdated]:
+def update_link(context: Context, id: PathId, body: Partial[LinkChange]) -> Change[LinkUpdated]:
     """Update a link.
 
     Fields that are not sent keep their values; `null` sets the default. The change is in effect within a second.

@@ -1,6 +1,6 @@
 """`/mcp`: the MCP server, stateless over streamable HTTP (decision 101).
 
-This is its edge, as `api/middleware.py` is that of the API: authentication, rate limit, size limit, log. The official
+This is its edge, as `api/request.py` is that of the API: authentication, rate limit, size limit, log. The official
 SDK speaks the protocol. Only POST is served, with one JSON response, so that no client holds a stream open.
 """
 
@@ -23,11 +23,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from waypost import __version__
 from waypost.api import request_body
-from waypost.api.authentication import Authenticator, presented_key
-from waypost.api.context import REQUEST_CONTEXT, WorkerResources, key_required
+from waypost.api.context import WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable
-from waypost.api.middleware import internal
-from waypost.api.response_recorder import ResponseRecorder
+from waypost.api.request import Authenticator, ResponseRecorder, internal, presented_key
 from waypost.api.responses import failure_body, problem_response
 from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem
@@ -56,6 +54,8 @@ _CODES = {
     Kind.INTERNAL: _INTERNAL_ERROR,
 }
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_CONTEXT = "waypost.context"
+"""Key of the context in the scope of a request."""
 _Context = ServerRequestContext[Any, Request]
 
 
@@ -112,7 +112,7 @@ class McpApp:
         context = await self._threads.run(authenticate)
         body = await request_body.read(Request(scope, receive), max_bytes=MAX_BYTES)
         replayed = _Body(_checked(body), receive)
-        scope = {**scope, REQUEST_CONTEXT: tool_context(context, self._endpoints)}
+        scope = {**scope, _CONTEXT: tool_context(context, self._endpoints)}
         await self._sessions.handle_request(scope, replayed.receive, request.send)
 
     async def _call_tool(self, context: _Context, parameters: types.CallToolRequestParams) -> types.CallToolResult:
@@ -122,7 +122,7 @@ class McpApp:
         assert context.request is not None
         scope = context.request.scope
         try:
-            return await self._threads.run(partial(tool.call, scope[REQUEST_CONTEXT], parameters.arguments or {}))
+            return await self._threads.run(partial(tool.call, scope[_CONTEXT], parameters.arguments or {}))
         except Exception as error:  # noqa: BLE001  # the outermost edge of a tool
             internal_errors.record(self._resources.meter, scope[REQUEST_ID], error)
             return failure(internal(scope))
@@ -148,7 +148,7 @@ async def _list_tools(context: _Context, parameters: types.PaginatedRequestParam
     if parameters is not None and parameters.cursor is not None:
         raise MCPError(types.INVALID_PARAMS, "Unknown cursor. The list of tools has one page.")
     assert context.request is not None
-    can_write = context.request.scope[REQUEST_CONTEXT].can_write
+    can_write = context.request.scope[_CONTEXT].can_write
     return types.ListToolsResult(tools=[tool.definition for tool in TOOLS if can_write or tool.effect == "read"])
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Color, CreatedAt, Id, Line, Name, Paragraph, PathId, Url
 from waypost.http import file_names
@@ -180,7 +180,7 @@ def create_overlay(context: Context, body: NewOverlay) -> Change[CreatedResponse
 
 
 @router.put("/overlay/{id}/update")
-def update_overlay(context: Context, id: PathId, body: OverlayChange) -> Change[MessageResponse]:
+def update_overlay(context: Context, id: PathId, body: Partial[OverlayChange]) -> Change[MessageResponse]:
     """Update an overlay.
 
     Fields that are not sent keep their values; `null` sets the default.

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import CreatedAt, Id, Line, Name, PathId
 from waypost.pixels import ops
@@ -88,7 +88,7 @@ def create_pixel(context: Context, body: NewPixel) -> Change[CreatedResponse]:
 
 
 @router.put("/pixel/{id}/update")
-def update_pixel(context: Context, id: PathId, body: PixelChange) -> Change[MessageResponse]:
+def update_pixel(context: Context, id: PathId, body: Partial[PixelChange]) -> Change[MessageResponse]:
     """Update the name or the tag of a tracking pixel."""
     return Change(
         lambda tx: ops.change(tx, context.account, id, **body.sent()),

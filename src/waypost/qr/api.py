@@ -13,6 +13,7 @@ from waypost.api import code_samples, pagination
 from waypost.api.change import Change
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
+from waypost.api.request_body import Partial
 from waypost.api.responses import Failure, MessageResponse, ReportResponse
 from waypost.api.types import PathId, whole_number
 from waypost.clicks.stats import reports
@@ -147,7 +148,7 @@ def create_qr_codes(context: Context, body: NewCodes) -> Change[CodesDone]:
 
 
 @router.put("/qr/{id}/update")
-def update_qr_code(context: Context, id: PathId, body: CodeChange) -> Change[MessageResponse]:
+def update_qr_code(context: Context, id: PathId, body: Partial[CodeChange]) -> Change[MessageResponse]:
     """Update a QR code. Printed copies of a tracked code keep working.
 
     Fields that are not sent keep their values; `null` sets the default.

@@ -9,7 +9,7 @@ from waypost import clock, credentials
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import (
     CreatedAt,
@@ -147,7 +147,7 @@ def create_share(context: Context, body: NewShare) -> Change[ShareDone]:
 
 
 @router.put("/share/{id}/update")
-def update_share(context: Context, id: PathId, body: ShareChange) -> Change[ShareDone]:
+def update_share(context: Context, id: PathId, body: Partial[ShareChange]) -> Change[ShareDone]:
     """Update a share link.
 
     Fields that are not sent keep their values; `null` sets the default.

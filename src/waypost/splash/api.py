@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import CreatedAt, Id, Line, Name, Paragraph, PathId, Url
 from waypost.splash import ops
@@ -104,7 +104,7 @@ def create_splash_page(context: Context, body: NewSplash) -> Change[CreatedRespo
 
 
 @router.put("/splash/{id}/update")
-def update_splash_page(context: Context, id: PathId, body: SplashChange) -> Change[MessageResponse]:
+def update_splash_page(context: Context, id: PathId, body: Partial[SplashChange]) -> Change[MessageResponse]:
     """Update a splash page.
 
     Fields that are not sent keep their values; `null` sets the default.

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from waypost.api import pagination
 from waypost.api.change import Change
 from waypost.api.context import Context
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import CreatedAt, Id, Line, Name, PathId
 from waypost.utm import ops
@@ -99,7 +99,7 @@ def create_utm_template(context: Context, body: NewTemplate) -> Change[TemplateD
 
 
 @router.put("/utm/{id}/update")
-def update_utm_template(context: Context, id: PathId, body: TemplateChange) -> Change[TemplateDone]:
+def update_utm_template(context: Context, id: PathId, body: Partial[TemplateChange]) -> Change[TemplateDone]:
     """Update a UTM template. Links keep the parameters that they have.
 
     Fields that are not sent keep their values; `null` clears a value.
