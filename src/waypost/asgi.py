@@ -249,9 +249,15 @@ class Dispatcher:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
-            is_alias = _first_segment(scope).removesuffix("+") in _OWN_SEGMENTS and await self._visits.has_alias(scope)
+            is_alias = await self._is_alias(scope)
             app = self._limited_visits if is_alias else self._mcp_for(scope) or self._app_for(scope)
             await app(scope, receive, send)
+
+    async def _is_alias(self, scope: Scope) -> bool:
+        """Return whether a path that the service answers on every host is an alias on this branded domain."""
+        if _first_segment(scope).removesuffix("+") not in _OWN_SEGMENTS:
+            return False
+        return not is_own(header_of(scope, b"host"), self._tasks.settings) and await self._visits.has_alias(scope)
 
     def _mcp_for(self, scope: Scope) -> ASGIApp | None:
         """Return the MCP server for requests to it. It is on the service's own hosts only, against DNS rebinding."""

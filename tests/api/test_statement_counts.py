@@ -1,8 +1,10 @@
 """The number of statements of each request."""
 
+import threading
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
 from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
@@ -33,3 +35,19 @@ def test_request_executes_few_statements(ana: Person, method: str, path: str, bo
     with recorded_statements() as statements:
         assert ana.call(method, path, bodies[1]).status_code == 200
     assert len(statements) <= limit, "\n".join(statements)
+
+
+def test_change_that_visitors_do_not_see_reads_no_change_log(ana: Person) -> None:
+    channel = ana.post("/channel/add", {"name": "First"})["id"]
+    reads: list[str] = []
+
+    def record(_tx: Any, _cursor: Any, statement: str, *_details: Any) -> None:
+        if threading.current_thread().name.startswith("api ") and "FROM changes" in statement:
+            reads.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", record)
+    try:
+        ana.put(f"/channel/{channel}/update", {"description": "Posts"})
+    finally:
+        event.remove(Engine, "before_cursor_execute", record)
+    assert not reads

@@ -6,8 +6,7 @@ from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.accounts import deletion, emails, login_changes, lost_phone, ops
-from waypost.api.change import Change
-from waypost.api.context import Context
+from waypost.api.context import Change, Context
 from waypost.api.responses import MessageResponse
 from waypost.api.types import PathId, Timestamp
 from waypost.errors import Kind, Problem, account_not_found

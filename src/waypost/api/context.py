@@ -1,16 +1,17 @@
-"""The context of an authenticated API request: its account and its access to the data."""
+"""The context of an authenticated request, which an endpoint gets, and the change of data, which it returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from fastapi import Depends
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
-from waypost.api.change import Change
 from waypost.api.idempotency import Claim
 from waypost.api.request_budget import RequestBudget
 from waypost.branding import store as brands
@@ -33,6 +34,42 @@ from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
 R = TypeVar("R")
+V = TypeVar("V")
+
+
+class Change(Generic[R]):
+    """The result of an endpoint that changes data. R is its response, also in the OpenAPI document.
+
+    `work` runs in one transaction, which a bulk request shares with other changes. `respond` makes the response of what
+    `work` returns.
+    """
+
+    def __init__(self, work: Callable[[Connection], T], respond: Callable[[T], R]) -> None:
+        self.work: Callable[[Connection], Any] = work
+        self.respond: Callable[[Any], R] = respond
+
+    def run(self, commit: Callable[[], R]) -> R:
+        """Return the response that `commit` returns: it makes the change in a transaction of its own."""
+        return commit()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the response."""
+        return handler.generate_schema(get_args(source)[0])
+
+
+class JoinedChange(Change[R]):
+    """A change that a bulk request joins with others of its endpoint: `work_each` makes many with few statements.
+
+    Each is described by its `value`.
+    """
+
+    def __init__(
+        self, work_each: Callable[[Connection, Sequence[V]], Sequence[T]], value: V, respond: Callable[[T], R]
+    ) -> None:
+        super().__init__(lambda tx: work_each(tx, [value])[0], respond)
+        self.work_each: Callable[[Connection, Sequence[Any]], Sequence[Any]] = work_each
+        self.value: Any = value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +198,8 @@ class RequestContext:
         except (IntegrityError, NoResultFound) as error:
             self._require_account(error)
             raise
-        self.resources.publish_changes(changes)
+        if changes:
+            self.resources.publish_changes(changes)
         return result
 
     def run(self, change: Change[R]) -> R:

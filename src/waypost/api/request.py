@@ -20,8 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from waypost import clock
 from waypost.api import idempotency, request_body
-from waypost.api.change import Change
-from waypost.api.context import RequestContext, WorkerResources, key_required, read_only_key
+from waypost.api.context import Change, RequestContext, WorkerResources, key_required, read_only_key
 from waypost.api.endpoints import Endpoint, EndpointTable, Input, parse_query
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
 from waypost.api.request_budget import Abandoned, RequestBudget

@@ -9,8 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Connection
 
-from waypost.api.change import Change, JoinedChange
-from waypost.api.context import Context, RequestContext
+from waypost.api.context import Change, Context, JoinedChange, RequestContext
 from waypost.api.endpoints import EndpointTable, handled
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, failure_body

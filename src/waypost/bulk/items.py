@@ -12,8 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from sqlalchemy import Connection
 
-from waypost.api.change import Change, JoinedChange
-from waypost.api.context import RequestContext
+from waypost.api.context import Change, JoinedChange, RequestContext
 from waypost.api.endpoints import Endpoint, EndpointTable, Input
 from waypost.api.request_body import Body
 from waypost.api.responses import failure_body, validation_problem

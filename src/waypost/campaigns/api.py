@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
-from waypost.api.change import Change
-from waypost.api.context import Context, RequestContext
+from waypost.api.context import Change, Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success

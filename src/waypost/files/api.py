@@ -12,8 +12,7 @@ from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
-from waypost.api.change import Change
-from waypost.api.context import Context, RequestContext
+from waypost.api.context import Change, Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.endpoints import handled
 from waypost.api.request_body import Partial

@@ -6,8 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from waypost import credentials
 from waypost.api import pagination
-from waypost.api.lenient_input import read_fields
-from waypost.api.request_body import Body
+from waypost.api.request_body import Body, read_fields
 from waypost.api.responses import Success
 from waypost.api.types import (
     CreatedAt,

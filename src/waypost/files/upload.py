@@ -15,8 +15,7 @@ import structlog
 from fastapi import Request
 from sqlalchemy import Connection
 
-from waypost.api.change import Change
-from waypost.api.context import RequestContext
+from waypost.api.context import Change, RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
 from waypost.files.ops import Fields, File, StoredObject, UploadQuota

@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 import structlog
 from sqlalchemy import Connection
 
-from waypost.api.change import Change
-from waypost.api.context import RequestContext
+from waypost.api.context import Change, RequestContext
 from waypost.errors import Problem, invalid, not_found
 from waypost.formats import DateOrder
 from waypost.imports import apply, jobs, plan_removal, planner, plans, undo, uploads

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.api import pagination
-from waypost.api.change import Change, JoinedChange
-from waypost.api.context import Context, RequestContext
+from waypost.api.context import Change, Context, JoinedChange, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse

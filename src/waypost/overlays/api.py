@@ -7,8 +7,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
-from waypost.api.change import Change
-from waypost.api.context import Context
+from waypost.api.context import Change, Context
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Color, CreatedAt, Id, Line, Name, Paragraph, PathId, Url

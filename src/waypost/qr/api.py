@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 
 from waypost.api import code_samples, pagination
-from waypost.api.change import Change
-from waypost.api.context import Context, RequestContext
+from waypost.api.context import Change, Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Partial
 from waypost.api.responses import Failure, MessageResponse, ReportResponse

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from waypost.api.change import Change
-from waypost.api.context import RequestContext
+from waypost.api.context import Change, RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.pictures import sources
 from waypost.pictures.decoding import Rules, decode

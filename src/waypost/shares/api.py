@@ -7,8 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from waypost import clock, credentials
 from waypost.api import pagination
-from waypost.api.change import Change
-from waypost.api.context import Context
+from waypost.api.context import Change, Context
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import (

@@ -68,10 +68,8 @@ class PublicApp:
         await app(scope, receive, send)
 
     async def has_alias(self, scope: Scope) -> bool:
-        """Return whether a branded domain has an alias with this path, also one that the service uses elsewhere."""
-        if (host := self._requested_host(scope)) == OWN:
-            return False
-        visits = self._services.visits
+        """Return whether the branded domain of a request has an alias with this path."""
+        visits, host = self._services.visits, host_of(header_of(scope, b"host"))
         with suppress(Problem):  # the service's own paths are answered without the database
             if (domain := await visits.find_domain(host)) is None:
                 return False
