@@ -93,6 +93,12 @@ def test_repeated_change_of_an_import_gets_first_response(operation: str, ana: P
     await_import(ana)
 
 
+def test_upload_with_malformed_key_is_answered_before_the_end_of_its_body(ana: Person) -> None:
+    response = _send(ana, "POST", "/files/upload/a.txt", None, key="x" * 256, content=b"content")
+    assert (response.status_code, response.json()["field"]) == (400, "Idempotency-Key")
+    assert response.headers["Connection"] == "close"  # after the rest of the body, so that the response arrives
+
+
 def test_key_of_another_request_is_rejected(ana: Person) -> None:
     assert _send(ana, "POST", "/url/add", {"url": URL}).status_code == 200
     others = (
