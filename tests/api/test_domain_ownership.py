@@ -152,7 +152,7 @@ def test_other_host_must_point_at_service_too(ana: Person, internet: FakeInterne
         item = _add(ana, f"http://{main}")
         with server(_server_that_sends(ok(b"hello"))) as internet.routes[_OTHER]:
             (message,) = refusals()
-        assert message.startswith(f"alsowww must be false until {other} points at this service: another service")
+        assert message.startswith(f"alsowww cannot be turned on until {other} points at this service: another service")
         item = _add(ana, f"http://{main}")
         requests: list[str] = []
         with _service_behind(ana, other, requests) as internet.routes[_OTHER]:

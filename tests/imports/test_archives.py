@@ -122,13 +122,16 @@ def test_archive_cannot_add_domain_whose_other_host_is_taken(
     other = new.add("domain", domain="https://www.brand.example")
     assert plan(new, new_settings, archive) == {"impossible": 1}
     (row,) = new.get("/import/rows")["data"]["rows"]
-    assert row["reason"] == "alsowww must be false: www.brand.example is in use already."
+    assert row["reason"] == "alsowww cannot be turned on: www.brand.example is in use already."
     new.remove("domain", other)
     assert plan(new, new_settings, archive) == {"create": 1}
     new.add("domain", domain="https://www.brand.example")  # after the plan
     apply.apply(new.database, new.account, new_settings)
     (row,) = new.get("/import/rows")["data"]["rows"]
-    assert (row["fate"], row["reason"]) == ("conflict", "alsowww must be false: www.brand.example is in use already.")
+    assert (row["fate"], row["reason"]) == (
+        "conflict",
+        "alsowww cannot be turned on: www.brand.example is in use already.",
+    )
 
 
 def test_visits_of_items_that_stay_behind_count_for_the_account(

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import Connection, delete, update
 
 from tests.support.protocol import Pipe, ProtocolClient, protocol_client
 from waypost import clock
 from waypost.db.database import Database
-from waypost.db.schema import files
+from waypost.db.schema import download_grants, files
 from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
@@ -238,13 +238,18 @@ class BlockResult(NamedTuple):
 
 
 def _talk(
-    client: ProtocolClient, protocol: type[LimitedProtocol], peer: str, blocks: Sequence[Sequence[bytes]]
+    client: ProtocolClient,
+    database: Database,
+    protocol: type[LimitedProtocol],
+    peer: str,
+    blocks: Sequence[Sequence[bytes]],
 ) -> list[BlockResult]:
     results = []
     pipe: Pipe | None = None
     for block in blocks:
         if pipe is None or pipe.is_closing():
             pipe = client.connect(protocol, peer=peer)
+        _forget_downloads(database)
         client.send(pipe, block)
         responses = re.sub(rb"x-request-id: [0-9a-f]{32}", b"x-request-id: *", pipe.receive())
         results.append(BlockResult(block, responses, pipe.is_closing(), client.new_journal_lines()))
@@ -254,9 +259,18 @@ def _talk(
     return results
 
 
-def _give_back_downloads(database: Database) -> None:
-    """Let pages of limited files show the same number of downloads in every conversation."""
-    database.write(lambda tx: tx.execute(update(files).values(taken=0)), durability="relaxed")
+def _forget_downloads(database: Database) -> None:
+    """Let limited files have the same number of downloads before every block, and none that a visitor can repeat.
+
+    After a connection that broke, as that of an invalid request can, the next download has no journal line. Whether it
+    broke before or after the last byte depends on the load of the machine.
+    """
+
+    def work(tx: Connection) -> None:
+        tx.execute(update(files).values(taken=0))
+        tx.execute(delete(download_grants))
+
+    database.write(work, durability="relaxed")
 
 
 def _begin_alike(first: Sequence[object], second: Sequence[object]) -> bool:
@@ -287,10 +301,9 @@ def test_fast_path_responds_and_counts_like_slow_path(
 ) -> None:
     if is_cold:
         client.worker_state.cache.invalidate(None)
-    _give_back_downloads(shared_database)
-    fast_results = _talk(client, FastPathProtocol, peer, blocks)
-    _give_back_downloads(shared_database)
-    slow_results = _talk(client, LimitedProtocol, peer, blocks)
+    fast_results, slow_results = (
+        _talk(client, shared_database, protocol, peer, blocks) for protocol in (FastPathProtocol, LimitedProtocol)
+    )
     for fast, slow in zip(fast_results, slow_results, strict=True):
         if not BAD.search(fast.responses) and not BAD.search(slow.responses):
             assert fast == slow

@@ -65,7 +65,7 @@ def test_check_names_domain_that_is_a_former_host(ana: Person, settings: Setting
 def test_former_host_is_no_other_host_of_a_domain(ana: Person, settings: Settings, is_stored_first: bool) -> None:  # noqa: FBT001  # a case
     domain = ana.add("domain", domain="https://www.old.example")
     message = refused(ana.call("PUT", f"/domain/{domain}/update", {"alsowww": True}), 400, "alsowww")
-    assert message == "alsowww must be false: old.example is this service's own host."
+    assert message == "alsowww cannot be turned on: old.example is this service's own host."
     if is_stored_first:  # before the base URL was changed
         ana.write(lambda tx: tx.execute(schema.domains.update().values(alsowww=True)))
     findings = [each for check in system_checks.of_installation(settings, ana.database) for each in check.findings]

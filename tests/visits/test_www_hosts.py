@@ -115,7 +115,7 @@ def test_other_host_belongs_to_one_domain_only(ana: Person, ben: Person, main: s
     ana.update("domain", domain, alsowww=False)
     foreign = ben.add("domain", domain=other)
     host = other.partition("://")[2]
-    in_use = f"alsowww must be false: {host} is in use already."
+    in_use = f"alsowww cannot be turned on: {host} is in use already."
     assert refused(ana.call("PUT", f"/domain/{domain}/update", {"alsowww": True}), 400, "alsowww") == in_use
     ana.remove("domain", domain)
     both = {"domain": main, "alsowww": True}

@@ -198,7 +198,7 @@ def _domain(row: RowMapping) -> Domain:
 def _unique_errors(host: str) -> crud.UniqueErrors:
     """Return the problems of a domain if another one has its host, or the same with or without `www.`."""
     other = www_hosts.other_host(host)
-    other_taken = taken("alsowww", f"alsowww must be false: {other} is in use already.")
+    other_taken = taken("alsowww", f"alsowww cannot be turned on: {other} is in use already.")
     is_www = host.startswith(www_hosts.WWW)
     return {
         "domains_host_unique": _TAKEN,
@@ -232,13 +232,17 @@ def _require_other_host(domain: Domain, kept: Iterable[str], settings: Settings)
     """
     other = domain.other_host
     if not other:
-        raise invalid("alsowww", f"alsowww must be false: {domain.host} has no other host name with or without www.")
+        raise invalid(
+            "alsowww", f"alsowww cannot be turned on: {domain.host} has no other host name with or without www."
+        )
     if other in settings.own_hosts:
-        raise invalid("alsowww", f"alsowww must be false: {other} is this service's own host.")
+        raise invalid("alsowww", f"alsowww cannot be turned on: {other} is this service's own host.")
     for name in kept:
         if (url := getattr(domain, name)) and validation.host_of(url) == other:
             raise invalid(
-                "alsowww", f"alsowww must be false: {name} redirects to {other}, so that would create a redirect loop."
+                "alsowww",
+                f"alsowww cannot be turned on: a redirect of the domain leads to {other},"
+                " which would create a redirect loop.",
             )
 
 

@@ -62,7 +62,7 @@ def must_point_here(
         )
         if field == "alsowww":
             message = (
-                f"alsowww must be false until {host} points at this service:"
+                f"alsowww cannot be turned on until {host} points at this service:"
                 f" the request to {scheme}://{host} failed: {error}."
             )
         raise NotPointingHere(message, field, f"The request to {scheme}://{host} failed: {error}.") from error
@@ -73,7 +73,7 @@ def must_point_here(
         )
         if field == "alsowww":
             message = (
-                f"alsowww must be false until {host} points at this service:"
+                f"alsowww cannot be turned on until {host} points at this service:"
                 f" another service answered the request to {scheme}://{host}."
             )
         raise NotPointingHere(message, field, f"Another service answered the request to {scheme}://{host}.")
