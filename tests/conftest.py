@@ -16,6 +16,7 @@ import structlog
 from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
+from tests.support import process_caches
 from tests.support.asgi_client import AsgiClient
 from tests.support.connection_cache import ConnectionCache
 from tests.support.databases import is_left_out
@@ -46,6 +47,7 @@ BASE = "http://go.localhost:8000"
 # Fast password hashes; a hash contains its own parameters. test_credentials.py tests the production hasher.
 HASHER_IN_SERVICE = credentials._hasher
 credentials._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+process_caches.share()
 
 
 def pytest_collection_finish() -> None:
