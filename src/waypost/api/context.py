@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from fastapi import Depends
@@ -108,8 +108,8 @@ class RequestContext:
     report_uncounted: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
     """Tell the client that numbers lack the clicks of so many seconds, because they cannot be counted now."""
 
-    long_budget: RequestBudget | None = field(default=None, kw_only=True)
-    """The budget of a long request, which its items share; others make theirs when they need it."""
+    shared_budget: Callable[[], RequestBudget] = field(default_factory=lambda: cache(RequestBudget), kw_only=True)
+    """Return the budget of the request, which is made when it is first needed. Copies of the context share it."""
 
     language: str = field(default=SOURCE_LANGUAGE, kw_only=True)
     """The language of the request."""
@@ -144,10 +144,10 @@ class RequestContext:
         """The storage of file contents."""
         return self.cleaner.store
 
-    @cached_property
+    @property
     def budget(self) -> RequestBudget:
-        """The budget of the request for slow work."""
-        return self.long_budget or RequestBudget()
+        """The budget of the request for slow work, which the items of a bulk request share."""
+        return self.shared_budget()
 
     @cached_property
     def brand(self) -> Brand:

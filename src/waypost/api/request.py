@@ -143,7 +143,7 @@ class _Call:
     def _run(self, body: bytes, budget: RequestBudget | None) -> Response:
         """Validate the input, call the endpoint, run its change, which is published, and render the result."""
         endpoint, context = self.endpoint, self._authenticate()
-        context = context if budget is None else replace(context, long_budget=budget)
+        context = context if budget is None else replace(context, shared_budget=lambda: budget)
         content_type = self.request.headers.get("content-type", "") if endpoint.has_body else ""
         parsed = request_body.parse(body, content_type) if endpoint.has_body else None
         result = endpoint.call(Input(context, self.parameters, self._query(), parsed))
