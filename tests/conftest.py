@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psycopg
 import pytest
 import structlog
@@ -48,6 +49,12 @@ BASE = "http://go.localhost:8000"
 HASHER_IN_SERVICE = credentials._hasher
 credentials._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 process_caches.share()
+
+# Property tests pass on a loaded machine too: an example may take any time.
+hypothesis.settings.register_profile(
+    "no-time-limits", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("no-time-limits")
 
 
 def pytest_collection_finish() -> None:

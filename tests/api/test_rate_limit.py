@@ -252,8 +252,8 @@ def test_forwarded_address_is_read_from_trusted_proxy_only(
     trusted: str, peer: str, forwarded: str, last: int, settings: Settings, database: Database
 ) -> None:
     changed_settings = settings.model_copy(update={"trusted_proxies": trusted})
-    client = _from(build(changed_settings, database), peer)
-    answers = [_statuses(client, "wp_wrong", 1, **{"X-Forwarded-For": forwarded.format(n=n)}) for n in range(31)]
+    with _from(build(changed_settings, database), peer) as client:
+        answers = [_statuses(client, "wp_wrong", 1, **{"X-Forwarded-For": forwarded.format(n=n)}) for n in range(31)]
     assert answers == [[401]] * 30 + [[last]]
 
 

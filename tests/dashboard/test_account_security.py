@@ -108,7 +108,8 @@ def test_new_password_ends_confirmation_link_and_sends_email(
         client.put("/api/account/update", headers=headers, json={"email": "new@example.com"})
         client.put("/api/account/update", headers=headers, json={"password": NEW})
     assert (emails[-1]["to"], "password" in emails[-1]["subject"]) == ("ana@example.com", True)
-    assert Browser(AsgiClient(build(settings, database))).get(_link(emails[0]["text"])).status_code == 400
+    with AsgiClient(build(settings, database)) as client:
+        assert Browser(client).get(_link(emails[0]["text"])).status_code == 400
 
 
 def test_new_api_key_sends_email_to_owner(ana: Person, settings: Settings, database: Database) -> None:

@@ -79,17 +79,17 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
         assert [email["to"] for email in emails] == ["ana@example.com", "ana@example.com", "eve@example.com"]
         reset, already, invited = (_link(email["text"]) for email in emails)
         assert already == "/dashboard/signin"
-        browser = Browser(AsgiClient(build(opened, database)))
-        assert "Choose a new password" in browser.client.get(reset).text
-        page = browser.client.get(invited)
-        form = {
-            "token": hidden_field(page, "token"),
-            "pass": hidden_field(page, "pass"),
-            "username": "eve",
-            "password": NEW,
-        }
-        response = browser.client.post("/dashboard/register", data={**form, "email": "other@example.com"})
-        assert response.headers["location"] == "/dashboard"
+        with AsgiClient(build(opened, database)) as client:
+            assert "Choose a new password" in client.get(reset).text
+            page = client.get(invited)
+            form = {
+                "token": hidden_field(page, "token"),
+                "pass": hidden_field(page, "pass"),
+                "username": "eve",
+                "password": NEW,
+            }
+            response = client.post("/dashboard/register", data={**form, "email": "other@example.com"})
+            assert response.headers["location"] == "/dashboard"
         assert database.read(lambda tx: ops.find(tx, "eve")).email == "eve@example.com"
 
 

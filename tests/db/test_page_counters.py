@@ -26,7 +26,9 @@ IDS = st.one_of(
 )
 EVENTS = st.lists(st.tuples(st.integers(0, 1), st.sampled_from(NOUNS), IDS), max_size=60)
 _repeated = settings(
-    max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    derandomize=True,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 
 

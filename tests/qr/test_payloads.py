@@ -321,7 +321,7 @@ _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min
 
 
 @given(ssid=_WORDS, password=_WORDS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_wifi_fields_are_escaped(ssid: str, password: str) -> None:
     if len(ssid.encode()) <= 32:
         text = payloads.read("wifi", {"ssid": ssid, "pass": password}, SETTINGS).text
@@ -330,7 +330,7 @@ def test_wifi_fields_are_escaped(ssid: str, password: str) -> None:
 
 
 @given(name=st.text(max_size=80), street=st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_vcard_fields_cannot_inject_lines(name: str, street: str) -> None:
     try:
         card = payloads.read("vcard", {"fname": name, "street": street}, SETTINGS).text

@@ -139,7 +139,7 @@ def test_svg_and_pdf_contain_same_code(form: Any, modules: Modules) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=120))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_text_is_decoded_exactly(text: str) -> None:
     try:
         content = payloads.read("text", text, SETTINGS).text

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost import clock
@@ -51,7 +51,6 @@ def test_latest_timestamp_equals_never() -> None:
     assert clock.text(MAX_SECOND) == clock.NEVER
 
 
-@settings(deadline=None)
 @given(st.integers(0, MAX_SECOND))
 def test_formatted_time_is_parsed_to_same_second(second: int) -> None:
     assert clock.last_second(clock.text(second)) == second

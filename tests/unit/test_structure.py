@@ -3,6 +3,7 @@
 import ast
 import re
 
+import hypothesis
 import pytest
 
 from tests.support.source import ROOT, SOURCE, modules
@@ -77,6 +78,11 @@ def test_test_modules_do_not_import_each_other() -> None:
             if isinstance(node, ast.ImportFrom):
                 names = [*str(node.module).split("."), *(alias.name for alias in node.names)]
                 assert not [name for name in names if name.startswith("test_")], f"{path}:{node.lineno}"
+
+
+def test_property_tests_have_no_time_limit() -> None:
+    assert hypothesis.settings().deadline is None
+    assert hypothesis.HealthCheck.too_slow in hypothesis.settings().suppress_health_check
 
 
 def test_threads_are_joined_with_time_limit() -> None:

@@ -7,7 +7,7 @@ from shutil import copy
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, update
 
@@ -285,7 +285,7 @@ _REFUSED_BEHIND_HEAD = (
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @example(blocks=[[_REFUSED_BEHIND_HEAD]], peer="127.0.0.1", is_cold=False)
 @given(
     blocks=conversations(),
