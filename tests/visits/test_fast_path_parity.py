@@ -262,8 +262,8 @@ def _talk(
 def _forget_downloads(database: Database) -> None:
     """Let limited files have the same number of downloads before every block, and none that a visitor can repeat.
 
-    After a connection that broke, as that of an invalid request can, the next download has no journal line. Whether it
-    broke before or after the last byte depends on the load of the machine.
+    After a connection that broke, as that of an invalid request can, the next download has no journal line. The load of
+    the machine decides whether it breaks before the last byte.
     """
 
     def work(tx: Connection) -> None:
