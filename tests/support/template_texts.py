@@ -36,7 +36,7 @@ def glued_texts(source: str) -> list[str]:
     A text that ends with a period, question mark or colon is complete; punctuation between the two makes them a list.
     """
     template = _Template(source)
-    return [*_read(template).glued, *_concatenations(template.tree), *_units(template.tree)]
+    return [*_read(template).glued, *_concatenations(template.tree), *_units(template.tree), *_joined(template.tree)]
 
 
 class _Template:
@@ -201,3 +201,12 @@ def _units(tree: nodes.Template) -> Iterator[str]:
         texts = [str(part.value) for part in call.args[:2] if isinstance(part, nodes.Const)]
         if _is_call(call, {"ngettext"}) and not any("%(" in text for text in texts):
             yield " + ".join(texts)
+
+
+def _joined(tree: nodes.Node) -> Iterator[str]:
+    """Yield texts with an argument that is joined from several values: a translation cannot order them."""
+    for call in tree.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name in TRANSLATORS:
+            for argument in call.kwargs:
+                if isinstance(argument.value, nodes.Mod | nodes.Concat):
+                    yield f"{call.args[0]}: {argument.key}"

@@ -111,6 +111,8 @@ def test_untranslated_text_is_found(template: str) -> None:
         ("<p>{{ _('a') }}</p><p>{{ _('b') }}</p>", False),
         ("{% if x %}{{ _('a') }}{% else %}{{ _('b') }}{% endif %}", False),
         ("{{ _('by %(name)s', name=name) }}", False),
+        ("{{ _('by %(name)s', name='%s %s' % (name, number)) }}", True),
+        ("{{ _('by %(name)s', name=name ~ number) }}", True),
         ("{{ name }} <span class='tag'>{{ _('a') }}</span>", False),
         ("{{ icon('plus') }} {{ _('a') }}", False),
         ("<a>{{ _('a') }}</a> <a>{{ _('b') }}</a>", False),

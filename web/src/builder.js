@@ -15,8 +15,7 @@ function renumber() {
   [...list.children].forEach((block, index) => {
     for (const button of block.querySelectorAll("[data-do]")) {
       button.value = `${button.dataset.do}-${index}`;
-      const label = button.querySelector(".visually-hidden");
-      label.textContent = label.textContent.replace(/\d+$/, index + 1);
+      button.querySelector("[data-position]").textContent = index + 1;
     }
   });
 }
