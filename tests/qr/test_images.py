@@ -5,11 +5,14 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.load import until
 from tests.support.qr_decoders import new_code, opened, zxing
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_JSON, new_link
 from waypost.db.schema import links
+from waypost.moderation import blocklist
 from waypost.qrcode.render import Drawing, Format
+from waypost.urls.blocklist import HOST
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotBody
 
@@ -71,6 +74,12 @@ def test_image_download_is_called_by_the_name_that_visitors_see(ana: Person) -> 
     ana.add("url", url="https://shop.example/", custom="over", title="Over")
     ana.write(lambda tx: tx.execute(update(links).where(links.c.alias == "over").values(expiry=1)))
     assert name("over/qr") == 'attachment; filename="over.png"'
+    ana.add("url", url="https://shop.example/", custom="hidden", title="Client ACME", status="private")
+    assert name("hidden/qr") == 'attachment; filename="hidden.png"'
+    ana.add("url", url="https://evil.example/", custom="evil", title="Evil")
+    assert name("evil/qr") == 'attachment; filename="Evil.png"'
+    ana.write(lambda tx: blocklist.block(tx, "evil.example", kind=HOST))
+    until(lambda: name("evil/qr") == 'attachment; filename="evil.png"')  # the cache follows the change log
 
 
 def test_matching_etag_returns_304(ana: Person) -> None:

@@ -19,6 +19,7 @@ from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import short_url
 from waypost.visits.cache import MAX_AGE_SECONDS, HotBody
 from waypost.visits.link_view import LinkView
@@ -97,7 +98,8 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     content = await _content(request, services, image, qr, version)
     if content is None:
         return services.pages.refuse(request, "missing")
-    response = _image_response(content, image, record)
+    name = _name(record, services.cache.blocklist)
+    response = _image_response(content, image, qr, name)
     if request.method == "GET" and image.is_plain and image.version in ("", str(qr.version if qr else "")):
         _cache_image(services, image, target, response, version)
     if status := Validators(response.headers["etag"]).status(request.method, request.headers):
@@ -123,7 +125,7 @@ async def _content(
             return cached
         content = await anyio.to_thread.run_sync(_render, services, image, qr)
     if content is not None:
-        response = _image_response(content, replace(image, download=False, version=""), qr)
+        response = _image_response(content, replace(image, download=False, version=""), qr, "")
         _cache_image(services, image, image.content_target, response, version)
     return content
 
@@ -196,14 +198,17 @@ def _request_target(request: Request) -> bytes:
     return path + b"?" + query if query else path
 
 
-def _name(record: Resolved | None) -> str:
-    """Return the title of the page that visitors get now; "" if they get none. Names of QR codes are private."""
+def _name(record: Resolved | None, blocklist: Blocklist | None) -> str:
+    """Return the title of the page that visitors get now; "" if they get none. Names of QR codes are private.
+
+    So are the titles of links that are on no list page.
+    """
     now = clock.now()
     match record:
         case BioView():
             return record.heading
-        case LinkView(password=None) if record.status != "disabled" and not _has_expired(record.expiry, now):
-            return record.title
+        case LinkView(password=None, status="public") if not _has_expired(record.expiry, now):
+            return "" if blocklist is None or blocklist.blocks(record.url) else record.title
         case FileView(password=None, purged=None) if not _has_expired(record.expiry, now):
             return record.name
     return ""
@@ -213,8 +218,7 @@ def _has_expired(expiry: int | None, now: int) -> bool:
     return expiry is not None and expiry < now
 
 
-def _image_response(content: bytes, image: _ImageRequest, record: Resolved | None) -> Response:
-    qr = record if isinstance(record, QrView) else None
+def _image_response(content: bytes, image: _ImageRequest, qr: QrView | None, name: str) -> Response:
     is_immutable = qr is not None and image.version == str(qr.version)
     headers = {
         "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
@@ -223,5 +227,5 @@ def _image_response(content: bytes, image: _ImageRequest, record: Resolved | Non
         "X-Content-Type-Options": "nosniff",
     }
     if image.download:
-        headers["Content-Disposition"] = file_names.attachment(_name(record) or image.alias, image.format)
+        headers["Content-Disposition"] = file_names.attachment(name or image.alias, image.format)
     return Response(content, media_type=MEDIA[image.format], headers=headers)
