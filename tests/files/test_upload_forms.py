@@ -182,6 +182,19 @@ def test_part_or_compressed_file_in_form_is_rejected(header: str, value: str, an
     assert _is_empty(ana, tmp_path)
 
 
+@pytest.mark.parametrize("name", ["dztotalchunkcount", "chunks", "qqtotalparts", "resumableTotalChunks"])
+def test_chunk_of_a_file_is_rejected(name: str, ana: Person, tmp_path: Path) -> None:
+    count = (_disposition(name), b"3")
+    for parts in ((count, FILE), (FILE, count)):
+        response = _send(ana, _form(*parts))
+        assert (response.status_code, response.json()["field"]) == (400, name)
+    for content, headers in ((CONTENT, {}), (_form(FILE), {"Content-Type": "multipart/form-data; boundary=x"})):
+        response = ana.call("POST", f"/files/upload/a.txt?{name}=3", content=content, headers=headers)
+        assert (response.status_code, response.json()["field"]) == (400, name)
+    assert _is_empty(ana, tmp_path)
+    assert _send(ana, _form((count[0], b"1"), FILE)).status_code == 200
+
+
 def test_upload_with_identity_encoding_is_stored(ana: Person, service: Any) -> None:
     headers = {"Content-Encoding": "identity"}
     assert ana.call("POST", "/files/upload/a.txt?custom=mine", content=CONTENT, headers=headers).status_code == 200

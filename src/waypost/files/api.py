@@ -86,6 +86,7 @@ async def upload_file(
     The body is the file, or a form with one file. `Content-MD5` and `Repr-Digest` of a body are verified.
     """
     refuse_partial_or_encoded(request.headers.items())
+    upload_form.refuse_parts(request.query_params)
     name = file_names.from_path(_raw_filename(request))
     if upload_form.is_form(request):
         form, settings = await _open_form(context, request)

@@ -9,6 +9,10 @@ from starlette.types import Message
 from waypost.errors import invalid
 from waypost.http.multipart import MultipartReader, Part
 
+# The number of parts, as Dropzone, Plupload, Fine Uploader, Resumable.js and flow.js send it with each part of a file.
+_PART_COUNTS = frozenset(("dztotalchunkcount", "chunks", "qqtotalparts", "resumabletotalchunks", "flowtotalchunks"))
+_ONE = frozenset(("", "0", "1"))
+
 
 @dataclass(frozen=True)
 class FormFile:
@@ -32,6 +36,7 @@ async def open_form(request: Request, settings: Collection[str], *, seconds: flo
     """
     reader = MultipartReader(request, field_seconds=seconds)
     fields: dict[str, str] = {}
+    refuse_parts(request.query_params)
     while (part := await reader.next_part()) is not None:
         if part.filename:
             return FormFile(part.filename, fields, _file_request(reader, part, settings))
@@ -39,7 +44,17 @@ async def open_form(request: Request, settings: Collection[str], *, seconds: flo
             if part.name in fields:
                 raise _repeated(part.name)
             fields[part.name] = await part.text()
+        elif part.filename is None and part.name.lower() in _PART_COUNTS:
+            refuse_parts({part.name: await part.text()})
     raise invalid("file", "The form must have one file: a part whose Content-Disposition has a filename.")
+
+
+def refuse_parts(fields: Mapping[str, str]) -> None:
+    """Raise INVALID on the field that says that a program uploads a file in parts: each would be stored as a file."""
+    for name, count in fields.items():
+        if name.lower() in _PART_COUNTS and count.strip() not in _ONE:
+            message = f"{name}: a file must be uploaded as a whole. Turn off chunks in the program that uploads it."
+            raise invalid(name, message)
 
 
 def merge(query: Mapping[str, str], fields: Mapping[str, str]) -> dict[str, str]:
@@ -67,6 +82,8 @@ async def _check_end(reader: MultipartReader, settings: Collection[str]) -> None
             raise invalid("file", "The form must have one file, but it has more. Send each file in a request.")
         if part.filename is None and part.name in settings:
             raise invalid(part.name, f"{part.name} must precede the file in the form.")
+        if part.filename is None and part.name.lower() in _PART_COUNTS:
+            refuse_parts({part.name: await part.text()})
 
 
 def _repeated(name: str) -> Exception:
