@@ -11,12 +11,15 @@ from sqlalchemy import Connection, select
 
 from tests.conftest import PASSWORD, Person
 from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_SQLITE
+from tests.support.logins import service_with_mail
 from tests.support.threads import join
 from waypost.accounts import deletion, ops
 from waypost.auth import api_keys
 from waypost.db.database import Database
 from waypost.db.schema import accounts, leases
 from waypost.server import account_deletion
+from waypost.settings import Settings
 
 _LATER = deletion.GRACE_SECONDS + 60
 
@@ -167,3 +170,18 @@ def test_two_nodes_delete_account_once(ana: Person, ben: Person, monkeypatch: py
     assert calls == [ana.account]
     assert not _exists(ana.database, ana.account)
     assert _exists(ana.database, ben.account)
+
+
+@ON_SQLITE
+def test_email_tells_the_deletion_in_language_and_time_zone_of_the_account(
+    ana: Person, ben: Person, settings: Settings, database: Database
+) -> None:
+    _make_admin(ben)
+    with service_with_mail(settings, database) as (client, sent), time_machine.travel("2026-12-09T20:30:00Z"):
+        browser = Browser(client)
+        browser.sign_in("ana")
+        browser.submit("/language", at="/account", language="de")
+        browser.submit("/account/timezone", at="/account", timezone="Asia/Kolkata")
+        browser.submit("/account/delete", password=PASSWORD)
+    (email,) = sent
+    assert "am 17. Dez. 2026, 02:00 (Asia/Kolkata) gelöscht" in " ".join(email["text"].split())

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from waypost import clock
+from waypost import clock, formats
 from waypost.accounts import deletion, emails, login_changes, ops, proof
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext
@@ -30,7 +30,7 @@ def schedule_deletion(context: PageContext) -> Response:
     if due is None:
         return _deletion_page(context, form, status=400)
     account = context.read(lambda tx: ops.get(tx, context.account))
-    login_changes.tell(context, account, emails.DELETION, time=f"{clock.text(due)} UTC")
+    login_changes.tell(context, account, emails.DELETION, time=_time_for_owner(context, due))
     return context.redirect(_ACCOUNT, message="The deletion of your account is scheduled.")
 
 
@@ -39,6 +39,12 @@ def cancel_deletion(context: PageContext) -> Response:
     """Keep the account."""
     context.write(lambda tx: deletion.cancel(tx, context.account))
     return context.redirect(_ACCOUNT, message="Your account is not deleted.")
+
+
+def _time_for_owner(context: PageContext, due: int) -> str:
+    """Return the time in the language and time zone of the account, with the name of the zone."""
+    zone, language = context.time_zone, login_changes.language_of(context, context.account)
+    return f"{formats.day_and_time(clock.local(due, zone), language)} ({zone.key})"
 
 
 def _deletion_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
