@@ -22,6 +22,9 @@ _FITS = """element => {
   return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
 }"""
 
+_DRAWN = """canvas => new Promise(done =>
+  requestAnimationFrame(() => setTimeout(() => done([canvas.width, canvas.height]))))"""
+
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_printed_statistics_have_no_menu_and_the_whole_chart(
@@ -31,9 +34,11 @@ def test_printed_statistics_have_no_menu_and_the_whole_chart(
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(f"{address}/dashboard/statistics")
         expect(page.locator(".chart canvas")).to_be_visible()
+        drawn = page.locator(".chart canvas").evaluate(_DRAWN)
         page.emulate_media(media="print")
         page.set_viewport_size({"width": 690, "height": 980})  # A4 at 96 pixels an inch, without margins
         assert page.evaluate(_LEFT_OVER) == []
+        assert page.locator(".chart canvas").evaluate(_DRAWN) == drawn
         assert page.locator(".chart canvas").evaluate(_FITS)
         expect(page.locator(".date-range summary")).to_be_visible()  # the period
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -55,3 +60,16 @@ def test_no_part_of_a_printed_page_stays_in_place(ana: Person, chrome: Browser, 
         page.emulate_media(media="print")
         page.set_viewport_size({"width": 690, "height": 980})
         assert page.evaluate(_LEFT_OVER) == []
+
+
+def test_printed_list_begins_on_the_page_of_its_heading(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    for number in range(30):
+        new_link(ana, f"printed-{number}")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links")
+        report = pypdfium2.PdfDocument(page.pdf(format="A4", prefer_css_page_size=True))
+        first = report[0].get_textpage().get_text_bounded()
+        report.close()
+    assert "printed-29" in first

@@ -179,7 +179,8 @@ const axisWidth = (texts) => Math.max(MIN_AXIS_WIDTH, 10 + 7 * Math.max(0, ...te
 
 for (const canvas of document.querySelectorAll("[data-chart]")) {
   const resize = draw(canvas);
-  new ResizeObserver(resize).observe(canvas);
+  // On paper the picture is scaled: a chart that is drawn again for its own scaled size gets ever smaller.
+  new ResizeObserver(() => matchMedia("print").matches || resize()).observe(canvas);
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const canvas of document.querySelectorAll("[data-chart]")) draw(canvas);
