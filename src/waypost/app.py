@@ -1,6 +1,7 @@
 """The composition root: builds every part of the service once and connects them."""
 
 import gc
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,14 @@ from waypost.api.request import ApiApp
 from waypost.api.threads import RequestThreads
 from waypost.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.bios.public import render_draft
-from waypost.campaigns.fast_rotator import RotatorChoice, RotatorLoader, fast_rotator
+from waypost.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
 from waypost.dashboard.routing import route_of_page
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
-from waypost.files.fast_files import FastFiles
+from waypost.files.file_visits import FileVisits
 from waypost.http.internal_errors import InternalErrors
 from waypost.http.rate_limit import RateLimiter
 from waypost.http.security_headers import SecurityHeaders
@@ -39,8 +40,9 @@ from waypost.visits.app import PublicApp
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
-from waypost.visits.fast_visits import FastRule, FastVisits
+from waypost.visits.fast_visits import FastVisits
 from waypost.visits.lookup import FileView
+from waypost.visits.outcome import Rule
 from waypost.visits.responses import PageRenderer
 from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
@@ -79,9 +81,10 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
     cache = Cache(settings.cache_mb * 1_000_000 or default_cache_bytes())
     invalidator = CacheInvalidator(database, cache)
     resources = _worker_resources(settings, database, invalidator)
-    services = _visitor_services(resources, cache, journal)
-    fast_files, rotators = FastFiles(services), RotatorLoader(services.visits)
-    visits = FastVisits(services.visits, services.pages, resources.meter, _fast_rules(fast_files), rotators)
+    signer = InstallationSigner(database)
+    file_visits = FileVisits(settings, database, resources.cleaner.store, signer)
+    services = _visitor_services(resources, cache, journal, signer, _rules(file_visits))
+    visits = FastVisits(services, RotatorLoader(services.visits))
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(
         DASHBOARD_PAGES,
@@ -99,7 +102,7 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         meter=resources.meter,
         cleaner=resources.cleaner,
         maintenance=resources.maintenance,
-        resources=(fast_files, journal, resources.cleaner.store, resources.mailer, *last),
+        resources=(file_visits, journal, resources.cleaner.store, resources.mailer, *last),
     )
     threads = tracing.threads() if tracing else RequestThreads()
     api = allow_cross_origin(ApiApp(endpoint_table(), resources, threads))
@@ -125,9 +128,9 @@ def _worker_resources(settings: Settings, database: Database, invalidator: Cache
     )
 
 
-def _fast_rules(fast_files: FastFiles) -> dict[type, FastRule]:
-    rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
-    return {**rules, RotatorChoice: fast_rotator, FileView: fast_files.respond}
+def _rules(file_visits: FileVisits) -> dict[type, Rule]:
+    rules = {kind.record: kind.rule for kind in ALIAS_KINDS if kind.rule is not None}
+    return {**rules, RotatorChoice: rotator_outcome, FileView: file_visits.outcome}
 
 
 def _mcp_server(resources: WorkerResources) -> McpServer | None:
@@ -137,7 +140,13 @@ def _mcp_server(resources: WorkerResources) -> McpServer | None:
     return server
 
 
-def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal) -> Services:
+def _visitor_services(
+    resources: WorkerResources,
+    cache: Cache,
+    journal: Journal,
+    signer: InstallationSigner,
+    rules: Mapping[type, Rule],
+) -> Services:
     settings, database = resources.settings, resources.database
     visits = VisitService(
         settings=settings,
@@ -152,10 +161,11 @@ def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal
         database=database,
         cache=cache,
         visits=visits,
+        rules=rules,
         pages=PageRenderer(resources.meter, pseudo=settings.pseudo_language == "on"),
         meter=resources.meter,
         store=resources.cleaner.store,
-        signer=InstallationSigner(database),
+        signer=signer,
         publish_changes=partial(resources.publish_changes, ()),
         maintenance=resources.maintenance,
     )

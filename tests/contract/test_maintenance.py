@@ -160,7 +160,7 @@ _ALWAYS_WRITE = {
     "db/notifications.py": "wake-ups of other processes",
     "db/upgrade.py": "migrations",
     "exports/runner.py": "claims of exports",
-    "files/fast_files.py": "limits of downloads",
+    "files/file_visits.py": "limits of downloads",
     "files/file_server.py": "limits of downloads",
     "files/upload.py": "uploads in progress",
     "imports/apply.py": "command of the operator",

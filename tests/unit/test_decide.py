@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
+from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.link_view import LinkView
 
 NOW = 1_800_000_000
@@ -24,7 +24,7 @@ PLAIN = LinkView(
 )
 
 
-def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
+def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Decision:
     return decide(PLAIN._replace(**link), Facts(**{"now": NOW, **visit}))
 
 
@@ -75,7 +75,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
         ),
     ],
 )
-def test_link_settings_decide_outcome_of_visit(link: dict[str, Any], visit: dict[str, Any], outcome: Outcome) -> None:
+def test_link_settings_decide_outcome_of_visit(link: dict[str, Any], visit: dict[str, Any], outcome: Decision) -> None:
     assert _answer(link, visit) == outcome
 
 
@@ -268,7 +268,7 @@ def test_targeted_destination_gets_query() -> None:
 
 
 @pytest.mark.parametrize(("expiryurl", "outcome"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
-def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Outcome) -> None:
+def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Decision) -> None:
     assert (
         expired_outcome(PLAIN._replace(expiryurl=expiryurl))
         == outcome

@@ -13,12 +13,13 @@ from tests.support.files import objects
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost import clock
-from waypost.files import download_grants, file_server, public
+from waypost.files import download_grants, file_server
 from waypost.files.download_grants import DownloadGrant, Visitor
 from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.lookup import FileView, resolve
+from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # downloads that are taken in one transaction
 CONTENT = b"a small file"
@@ -156,7 +157,7 @@ def _left(client: ProtocolClient, alias: str = "few") -> bytes:
 
 
 def test_page_of_limited_file_needs_no_slow_path(client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(public, "_visit_page")
+    monkeypatch.delattr(asgi, "respond")
     for left in (b"3", b"2", b"1"):
         assert [_left(client), _left(client)] == [left, left]
         assert _flags(client) == []

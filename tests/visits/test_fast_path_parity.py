@@ -13,6 +13,8 @@ from sqlalchemy import Connection, delete, update
 
 from tests.support.protocol import Pipe, ProtocolClient, protocol_client
 from waypost import clock
+from waypost.branding import store
+from waypost.branding.brand import Brand
 from waypost.db.database import Database
 from waypost.db.schema import download_grants, files
 from waypost.http.connection import LimitedProtocol
@@ -31,6 +33,7 @@ LINKS: dict[str, dict[str, object]] = {
     "mots": {"languagetarget": [{"language": "fr", "link": "https://fr.example/"}]},
     "limited": {"clicklimit": 10**9},
     "usedup": {"clicklimit": 1, "expiryurl": "https://example.com/over"},
+    "gone": {"clicklimit": 1},
     "wait": {"type": "splash", "title": "A page"},
     "brandwait": {"type": "splash", "domain": "brand.example", "expiry": TOMORROW},
     "off": {"status": "disabled"},
@@ -65,7 +68,9 @@ def options(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 
 @pytest.fixture(scope="module")
 def shared_database(options: Settings) -> Database:
-    return Database(options.database)
+    database = Database(options.database)
+    database.write(lambda tx: store.set_of_installation(tx, Brand("Service", "#8a1f5c")))
+    return database
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +96,8 @@ def client(options: Settings, shared_database: Database) -> Iterator[ProtocolCli
             assert client.request(client.api_request("POST", "/api/bio/add", bio | fields))[9:12] == b"200"
         for alias, fields in FILES.items():
             client.add_file(alias, b"content", **fields)
-        client.request(b"GET /usedup HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for used_up in (b"usedup", b"gone"):
+            client.request(b"GET /%b HTTP/1.1\r\nHost: localhost\r\n\r\n" % used_up)
         for host in HOSTS:
             for alias in HOT:
                 client.request(b"GET /%b HTTP/1.1\r\nHost: %b\r\n\r\n" % (alias.encode(), host))
@@ -283,10 +289,12 @@ _REFUSED_BEHIND_HEAD = (
     b"HEAD /spring HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n"
     b"GET /spring HTTP/1.0\r\nHost: go.localhost:8000\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 )
+_UNKNOWN_HOST = b"GET /spring HTTP/1.1\r\nHost: unknown.example\r\n\r\n"
 
 
 @settings(max_examples=400)
 @example(blocks=[[_REFUSED_BEHIND_HEAD]], peer="127.0.0.1", is_cold=False)
+@example(blocks=[[_UNKNOWN_HOST], [_UNKNOWN_HOST]], peer="203.0.113.50", is_cold=False)
 @given(
     blocks=conversations(),
     peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]),

@@ -13,6 +13,7 @@ from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.settings import Settings
 from waypost.visits import batcher
+from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # visits that wait for a read or a click in the event loop or in a thread
 END = b" HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n"
@@ -248,3 +249,18 @@ def test_rotator_follows_changes_of_its_links(client: ProtocolClient) -> None:
     assert client.request(client.api_request("DELETE", f"/api/url/{link}/delete"))[9:12] == b"200"
     assert client.request(visit)[9:12] == b"404"
     assert client.worker_state.record_redirects == 3
+
+
+def test_refusals_need_no_asgi_request(client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.add_link("limited", clicklimit=1)
+    client.add_link("replaced", clicklimit=1, expiryurl="https://example.com/over")
+    client.add_link("off", status="disabled")
+    aliases = ("limited", "replaced", "off", "missing")
+    client.finish([client.begin(f"/{alias}") for alias in aliases])
+    client.new_journal_lines()
+    monkeypatch.delattr(asgi, "respond")
+    responses = client.finish([client.begin(f"/{alias}") for alias in aliases * 2])
+    assert [response[9:12] for response in responses] == [b"410", b"302", b"403", b"404"] * 2
+    assert b"location: https://example.com/over\r\n" in responses[1]
+    flags = [(line.split(b"\t")[1], line.split(b"\t")[3]) for line in client.new_journal_lines()]
+    assert sorted(flags) == [(b"link", b"l")] * 4 + [(b"missing", b"")] * 2

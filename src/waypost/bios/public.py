@@ -29,17 +29,19 @@ from waypost.interstitials import form_token
 from waypost.settings import Settings
 from waypost.urls import validation
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
-from waypost.visits.fast_outcomes import FastPage
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
+from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Page
 from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_json
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
+from waypost.visits.writers import asgi
 
 _CONFIRMED_COOKIE = "wp_sure"
 _CONFIRMED_SECONDS = 86_400
@@ -47,26 +49,26 @@ _NO_FORMS: Mapping[int, PageForm] = {}
 _MAX_SUMMARY = 300  # characters of the description in a link preview
 
 
-async def visit_bio(request: Request, services: Services, visit: VisitRequest, bio: BioView) -> Response:
+def visit_bio(visits: VisitService, visit: VisitRequest, bio: BioView, _blocked: Blocklist) -> Outcome:
+    """Return the page, which counts the visit. A warning, and a form, which changes on its own, need the request."""
+    if bio.sensitive or visit.query or _has_form(bio):
+        return NeedsRequest(partial(_show, bio=bio))
+    expiry = blocks.last_second_unchanged(bio.blocks, clock.now())
+    return Page(partial(_page, bio=bio, settings=visits.settings), _log(bio), expiry=expiry)
+
+
+async def _show(request: Request, services: Services, visit: VisitRequest, *, bio: BioView) -> Response:
     """Show the page and count the visit. A sensitive page shows a warning first, which counts nothing."""
     if request.method == "POST":
         return _confirm(bio, services.settings)
     if bio.sensitive and not wants_json(request) and not _is_confirmed(request, bio):
         title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
-    services.visits.log_visit(_journal_target(bio), visit)
-    page = _page(request, services.pages, bio, services.settings, await _forms(services, bio))
+    page = partial(_page, bio=bio, settings=services.settings, forms=await _forms(services, bio))
+    response = await asgi.respond(request, services, visit, Page(page, _log(bio)))
     if not wants_json(request) and request.query_params.get("sure") == "1":
-        _set_confirmed(page, bio, services.settings)
-    return page
-
-
-def fast_bio(visits: VisitService, visit: VisitRequest, bio: BioView) -> FastPage | None:
-    """Return the page, if it has no warning and no form: forms are those of overlays, which change on their own."""
-    if bio.sensitive or visit.query or any(block["type"] == "form" for block in bio.blocks):
-        return None
-    expiry = blocks.last_second_unchanged(bio.blocks, clock.now())
-    return FastPage(_journal_target(bio), partial(_page, bio=bio, settings=visits.settings), expiry=expiry)
+        _set_confirmed(response, bio, services.settings)
+    return response
 
 
 async def visit_block(request: Request, services: Services) -> Response:
@@ -124,9 +126,13 @@ def render_draft(
     return pages.render("bio.html", **_context(bio, settings, forms))
 
 
+def _has_form(bio: BioView) -> bool:
+    return any(block["type"] == "form" for block in bio.blocks)
+
+
 async def _forms(services: Services, bio: BioView) -> Mapping[int, PageForm]:
     """Return the forms of a page with their tokens, by the id of the overlay."""
-    if not any(block["type"] == "form" for block in bio.blocks):
+    if not _has_form(bio):
         return _NO_FORMS
     forms = await services.read(lambda tx: form_blocks.find_forms(tx, bio.account, bio.blocks))
     signer, url = await services.signer.get(), f"{services.settings.base}/{bio.alias}"
@@ -175,9 +181,8 @@ def _style(bio: BioView) -> str:
 
 def _confirm(bio: BioView, settings: Settings) -> Response:
     """Redirect to the page after the warning. The query is for browsers without cookies."""
-    response = redirect(f"/{bio.alias}?sure=1" if bio.sensitive else f"/{bio.alias}", status=303)
-    if bio.sensitive:
-        _set_confirmed(response, bio, settings)
+    response = redirect(f"/{bio.alias}?sure=1", status=303)
+    _set_confirmed(response, bio, settings)
     return response
 
 
@@ -198,12 +203,17 @@ def _set_confirmed(response: Response, bio: BioView, settings: Settings) -> None
     )
 
 
-def _journal_target(bio: BioView) -> bytes:
-    return entry.item_fields(bio.account, "bio", bio.id)
+def _log(bio: BioView) -> Log:
+    return (JournalFields(entry.item_fields(bio.account, "bio", bio.id)),)
 
 
 def _log_block_click(services: Services, visit: VisitRequest, bio: BioView, block: blocks.Block) -> None:
     services.visits.log_visit(entry.item_fields(bio.account, "block", block["id"]), visit)
 
 
-BIOS = AliasKind(BioView, visit_bio, preview_bio, lambda _: True, fast_bio)
+def has_warning(bio: BioView) -> bool:
+    """Return whether the page begins with a form that confirms a warning."""
+    return bio.sensitive
+
+
+BIOS = AliasKind(BioView, preview_bio, has_warning, visit_bio)

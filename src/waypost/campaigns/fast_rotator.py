@@ -9,13 +9,13 @@ from waypost import clock
 from waypost.campaigns import rotator
 from waypost.campaigns.rotator import Rotator, RotatorVisit
 from waypost.clicks.journal import entry
+from waypost.interstitials.link_outcome import link_outcome
 from waypost.urls import blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
 from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.decide import Redirect, decide
-from waypost.visits.fast_outcomes import FastRedirect, JournalFields, NeedsSlowPath
 from waypost.visits.link_view import LinkView, find_link
+from waypost.visits.outcome import JournalFields, Outcome
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import VisitService
 
@@ -70,12 +70,12 @@ class RotatorLoader:
         return is_fast and not self._batcher.is_overloaded
 
     def load(self, visit: VisitRequest, done: Callable[[RotatorChoice | BaseException], None]) -> None:
-        """Call `done` with the choice for a visit, or with an exception if the visit needs the slow path."""
+        """Call `done` with the choice for a visit; with an exception if it needs the whole request."""
 
         def finish(choice: RotatorChoice | BaseException | None) -> None:
             if choice is None:
                 self._remember_slow(visit.alias)
-            done(NeedsSlowPath() if choice is None else choice)
+            done(LookupError(visit.alias) if choice is None else choice)
 
         self._batcher.submit(visit, finish)
 
@@ -104,7 +104,7 @@ class RotatorLoader:
         )
         if campaign is None or link is None or is_limited or campaign.sticky:
             return None
-        return RotatorChoice(campaign, without_blocked_link(link, blocked))
+        return RotatorChoice(campaign, link)
 
     def _records(self) -> "_ReadRecords":
         """Return the records as they were at the cache's version."""
@@ -123,12 +123,9 @@ class RotatorLoader:
         return blocked
 
 
-def fast_rotator(visits: VisitService, visit: VisitRequest, choice: RotatorChoice) -> FastRedirect | None:
-    """Return the redirect, if the link has no pages before its destination."""
+def rotator_outcome(visits: VisitService, visit: VisitRequest, choice: RotatorChoice, blocked: Blocklist) -> Outcome:
+    """Return the outcome of a visit, whose click was taken from the limits. It is logged for the campaign, too."""
     campaign, link = choice
-    outcome = decide(link, visits.facts(link, visit, unlocked=False))
-    if not isinstance(outcome, Redirect) or not outcome.is_click or link.interstitials:
-        return None
-    target = entry.item_fields(link.account, "link", link.id)
-    rotation = JournalFields(entry.item_fields(campaign.account, "campaign", campaign.id), entry.rotated(link.id))
-    return FastRedirect(outcome.url, target, also_logged=rotation)
+    target = entry.item_fields(campaign.account, "campaign", campaign.id)
+    rotation = JournalFields(target, entry.rotated(link.id))
+    return link_outcome(visits, visit, without_blocked_link(link, blocked), blocked, rotation=rotation)

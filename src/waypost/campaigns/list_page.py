@@ -16,6 +16,7 @@ from waypost.clicks.journal import entry
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url, rotator_url, short_url
+from waypost.visits.alias import respond_missing
 from waypost.visits.avatar import hue
 from waypost.visits.request import read_visit
 from waypost.visits.responses import NO_STORE, redirect, wants_json
@@ -40,8 +41,7 @@ async def visit_list(request: Request, services: Services) -> Response:
     if match and visit.host == OWN:
         campaign, is_owner = await _find_campaign(request, services, int(match[2]))
     if campaign is None or campaign.username.casefold() != username.casefold():
-        await services.visits.log_missing(visit)
-        return services.pages.refuse(request, "missing")
+        return await respond_missing(request, services, visit)
     url = list_url(services.settings.base, campaign.username, campaign.slug, campaign.id)
     if not url.endswith(f"/{username}/{visit.alias}"):
         # Temporary: if the old slug is used again, cached permanent redirects could form a loop.

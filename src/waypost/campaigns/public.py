@@ -7,19 +7,18 @@ from starlette.responses import Response
 
 from waypost import clock
 from waypost.campaigns import rotator
+from waypost.campaigns.fast_rotator import RotatorChoice, rotator_outcome
 from waypost.campaigns.rotator import Rotator, RotatorVisit
-from waypost.clicks.journal import entry
-from waypost.interstitials.render import interstitial_response
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url
-from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.decide import Refusal
+from waypost.visits.alias import respond_missing
 from waypost.visits.link_view import LinkView
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
+from waypost.visits.writers import asgi
 
 _COOKIE = "wp_turn"
 _COOKIE_SECONDS = 30 * 86_400
@@ -36,33 +35,16 @@ async def visit_rotator(request: Request, services: Services) -> Response:
     if visit.host == OWN and is_valid_name(slug, _MAX_SLUG):
         campaign, link = await _choose_link(services, visit, sticky_link)
     if campaign is None:
-        await services.visits.log_missing(visit)
-        return services.pages.refuse(request, "missing")
+        return await respond_missing(request, services, visit)
     if link is None:
         if not campaign.public:
             return services.pages.refuse(request, "missing")
         return redirect(list_url(services.settings.base, campaign.username, campaign.slug, campaign.id))
-    response = await _visit_link(request, services, visit, campaign, link)
+    outcome = rotator_outcome(services.visits, visit, RotatorChoice(campaign, link), await services.visits.blocklist())
+    response = await asgi.respond(request, services, visit, outcome)
     if response.status_code < 400 and campaign.sticky and visit.is_click and link.id != sticky_link:
         _set_sticky_link(response, slug, link.id, services.settings)
     return response
-
-
-async def _visit_link(
-    request: Request, services: Services, visit: VisitRequest, campaign: Rotator, link: LinkView
-) -> Response:
-    outcome = await services.visits.visit(visit, link, is_click_taken=visit.is_click)
-    if isinstance(outcome, Refusal):  # the link changed since it was chosen
-        return services.pages.refuse(request, outcome.reason)
-    if outcome.is_click:
-        target = entry.item_fields(campaign.account, "campaign", campaign.id)
-        services.visits.log_visit(target, visit, entry.rotated(link.id))
-        filtered = without_blocked_link(link, await services.visits.blocklist())
-        page = await interstitial_response(request, services, visit, filtered, outcome.url)
-        if page is not None:
-            return page
-    services.meter.count("redirects", "full")
-    return redirect(outcome.url)
 
 
 async def _choose_link(

@@ -23,6 +23,7 @@ from waypost.signing import Signer
 from waypost.storage.store import Blob, ObjectNotFound, StorageUnavailable
 from waypost.urls.short_urls import alias_path
 from waypost.visits.lookup import FileView
+from waypost.visits.outcome import JournalFields, Log
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect
 from waypost.visits.services import Services
@@ -142,7 +143,7 @@ async def _head_response(services: Services, visit: VisitRequest, file: FileView
     blob.close()
     if await _left(services, file) == 0:
         return None
-    _log_visit(services, visit, file, b"")
+    services.visits.log_visit(_target(file), visit)
     return Response(headers={**content_headers(file), "Content-Length": str(file.size)})
 
 
@@ -170,8 +171,8 @@ async def _grant(
         grant = await services.write(take, durability="process")
         if grant is None and parts is None and await _is_broken(services, file, visitor):
             grant = await services.write(take, durability="process")
-    if grant is not None and not grant.is_retry:
-        _log_visit(services, visit, file, entry.TAKEN if grant.taken else b"")
+    for fields in journal_fields(file, grant) if grant is not None else ():
+        services.visits.log_visit(fields.target, visit, fields.flags)
     return grant
 
 
@@ -248,8 +249,13 @@ def _first_step(services: Services, file: FileView, parts: Ranges) -> int:
     return total if services.settings.storage_presigned == "on" else min(total, budget_step(file.size))
 
 
-def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes) -> None:
-    services.visits.log_visit(entry.item_fields(file.account, "file", file.id), visit, flags)
+def journal_fields(file: FileView, grant: DownloadGrant) -> Log:
+    """Return the journal fields of a download. A resumed one is not logged again."""
+    return () if grant.is_retry else (JournalFields(_target(file), entry.TAKEN if grant.taken else b""),)
+
+
+def _target(file: FileView) -> bytes:
+    return entry.item_fields(file.account, "file", file.id)
 
 
 def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:

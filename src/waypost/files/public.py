@@ -1,6 +1,7 @@
 """Visits to files: a page for browsers, the bytes for programs, the password form and the preview."""
 
 from datetime import UTC
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -18,18 +19,17 @@ from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.domain_view import DomainView
 from waypost.visits.lookup import FileView
+from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Page
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_json, wants_page
 from waypost.visits.services import Services
+from waypost.visits.writers import asgi
 
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
 
 
-async def visit_file(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
-    """Return the file's page, its bytes, a password form or an error (decisions 21, 22)."""
-    now = clock.now()
-    if is_expired(file, now):
-        return _expired(request, services, visit, file)
+async def show_file(request: Request, services: Services, visit: VisitRequest, *, file: FileView) -> Response:
+    """Return the page of a file that has not expired, its bytes, a password form or an error (decisions 21, 22)."""
     signer = await services.signer.get()
     is_unlocked = await _is_unlocked(request, services, visit, file, signer)
     if is_unlocked is None:
@@ -69,11 +69,13 @@ async def _visit_unlocked(
     if query.get("preview") == "1" and _has_preview(file):
         response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
-    is_page = wants_page(request) and not _wants_bytes(request)
-    if is_page or not (visit.is_click or visit.is_head):
-        return await _visit_page(request, services, visit, file)
+    if shows_page(visit, is_download=_wants_bytes(request)):
+        left = None
+        if file.maxdownloads is not None:
+            left = await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+        return await asgi.respond(request, services, visit, page_outcome(visit, file, services.settings, left))
     response = await file_server.serve(request, services, visit, file, signer)
-    return _expired(request, services, visit, file) if response is None else response
+    return response or await asgi.respond(request, services, visit, late_outcome(file))
 
 
 async def _is_unlocked(
@@ -87,15 +89,29 @@ async def _is_unlocked(
     return await services.visits.password_check.verify(f"file {file.id}", file.password, visit)
 
 
-async def _visit_page(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
-    left = None
-    if file.maxdownloads is not None:
-        left = await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+def shows_page(visit: VisitRequest, *, is_download: bool) -> bool:
+    """Return whether a visit gets the page, not the bytes. `is_download`: it asks for the bytes (decision 22)."""
+    return (visit.wants_page and not is_download) or not (visit.is_click or visit.is_head)
+
+
+def page_outcome(visit: VisitRequest, file: FileView, settings: Settings, left: int | None) -> Outcome:
+    """Return the page. A visit counts when it gets the bytes, so that of a click is not logged here.
+
+    `left`: number of downloads, for a file with a limit.
+    """
     if left == 0:
-        return _expired(request, services, visit, file)
-    if not visit.is_click:
-        _log_visit(services, visit, file)
-    return file_page(request, services.pages, file=file, settings=services.settings, left=left)
+        return late_outcome(file)
+    log = () if visit.is_click else (JournalFields(_target(file)),)
+    return Page(partial(file_page, file=file, settings=settings, left=left), log, expiry=file.expiry, left=left)
+
+
+def late_outcome(file: FileView) -> Outcome:
+    """Return the outcome of a file that has expired or reached its download limit."""
+    return NeedsRequest(_refuse_late, (JournalFields(_target(file), entry.LATE),))
+
+
+async def _refuse_late(request: Request, services: Services, _visit: VisitRequest) -> Response:
+    return services.pages.refuse(request, "gone", kind="file")
 
 
 def file_page(
@@ -135,13 +151,8 @@ def is_expired(file: FileView, now: int) -> bool:
     return file.purged is not None or (file.expiry is not None and file.expiry < now)
 
 
-def _expired(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
-    _log_visit(services, visit, file, entry.LATE)
-    return services.pages.refuse(request, "gone", kind="file")
-
-
-def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes = b"") -> None:
-    services.visits.log_visit(entry.item_fields(file.account, "file", file.id), visit, flags)
+def _target(file: FileView) -> bytes:
+    return entry.item_fields(file.account, "file", file.id)
 
 
 def _has_preview(file: FileView) -> bool:
@@ -158,4 +169,4 @@ def _wants_bytes(request: Request) -> bool:
     return request.query_params.get("download") == "1"
 
 
-FILES = AliasKind(FileView, visit_file, preview_file, has_password)
+FILES = AliasKind(FileView, preview_file, has_password)

@@ -1,58 +1,41 @@
 """Visits to links: redirect, interstitials, password form and preview."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.clicks.journal import entry
-from waypost.interstitials.render import interstitial_response, splash_renderer
+from waypost.interstitials.link_outcome import link_outcome
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.click_limits import LinkKey
-from waypost.visits.decide import Redirect, Refusal, decide
-from waypost.visits.fast_outcomes import FastPage, FastRedirect
+from waypost.visits.decide import Refusal
 from waypost.visits.i18n import translatable
 from waypost.visits.link_view import LinkView
+from waypost.visits.outcome import NeedsRequest, Outcome
 from waypost.visits.request import VisitRequest, request_host
-from waypost.visits.responses import redirect
 from waypost.visits.services import Services
-from waypost.visits.visit import VisitService, is_blocked
+from waypost.visits.visit import VisitService
+from waypost.visits.writers import asgi
 
 
-async def visit_link(request: Request, services: Services, visit: VisitRequest, link: LinkView) -> Response:
-    """Redirect, or show an interstitial, a password form or an error."""
-    outcome = await services.visits.visit(visit, link)
-    if isinstance(outcome, Refusal):
-        return services.pages.refuse(request, outcome.reason, wrong_password=bool(visit.password))
-    if outcome.is_click and link.interstitials:
-        page = await interstitial_response(request, services, visit, link, outcome.url)
-        if page is not None:
-            return page
-    services.meter.count("redirects", "full")
-    return redirect(outcome.url, status=303 if request.method == "POST" else 302)
+def visit_link(visits: VisitService, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> Outcome:
+    """Return the outcome of a visit."""
+    if link.password is not None:
+        return NeedsRequest(partial(_unlock, link=link))
+    return link_outcome(visits, visit, link, blocked)
 
 
-def fast_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> FastRedirect | FastPage | None:
-    """Return the redirect or splash page, if the link has no password, and the destination is allowed."""
-    blocked = visits.cache.blocklist
-    takes_click = link.clicklimit is not None
-    if blocked is None or link.password is not None or (takes_click and not visit.is_click):
-        return None
-    facts = visits.facts(link, visit, unlocked=False)
-    outcome = decide(link, facts)
-    if not isinstance(outcome, Redirect) or is_blocked(blocked, link, outcome, facts):
-        return None
-    target = entry.item_fields(link.account, "link", link.id)
-    if link.interstitials and outcome.is_click:
-        render = splash_renderer(visits, visit, link, outcome.url)
-        return FastPage(target, render, expiry=link.expiry, is_for_browsers=True) if render else None
-    return FastRedirect(
-        outcome.url,
-        target,
-        (entry.TAKEN if takes_click else b"") if outcome.is_click else entry.LATE,
-        is_constant=link.is_plain and outcome.is_click and not visit.query,
-        expiry=link.expiry,
-        limited_link=LinkKey(link.account, link.id) if takes_click and outcome.is_click else None,
-    )
+async def _unlock(request: Request, services: Services, visit: VisitRequest, *, link: LinkView) -> Response:
+    """Check the password that the visitor has sent."""
+    visits, unlocked = services.visits, False
+    if link.password and visit.password:
+        verified = await visits.password_check.verify(f"link {link.id}", link.password, visit)
+        if verified is None:
+            return services.pages.refuse(request, "guessing")
+        unlocked = verified
+    outcome = link_outcome(visits, visit, link, await visits.blocklist(), unlocked=unlocked)
+    return await asgi.respond(request, services, visit, outcome)
 
 
 async def preview_link(request: Request, services: Services, link: LinkView) -> Response:
@@ -77,4 +60,4 @@ def has_password(link: LinkView) -> bool:
     return link.password is not None
 
 
-LINKS = AliasKind(LinkView, visit_link, preview_link, has_password, fast_link)
+LINKS = AliasKind(LinkView, preview_link, has_password, visit_link)

@@ -3,6 +3,8 @@
 A scan counts like a click, with its source recorded separately (decision 31).
 """
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,14 +13,15 @@ from waypost.clicks.journal import entry
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.fast_outcomes import FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import QrView
+from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Redirection, Refused
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, redirect, wants_page
+from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, wants_page
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
 
@@ -32,20 +35,18 @@ _APP_TITLES = {
 }
 
 
-async def visit_qr(request: Request, services: Services, visit: VisitRequest, qr: QrView) -> Response:
-    """Deliver the content of a QR code. Only scans of a dynamic code count, since only it encodes this alias."""
-    response = await _deliver(request, services, visit, qr)
-    services.meter.count("redirects", "full", response.status_code == 302)
-    return response
-
-
-def redirect_scan(_visits: VisitService, visit: VisitRequest, qr: QrView) -> FastRedirect | None:
-    """Return the redirect, if the content is a web page."""
-    uri = "" if qr.content is None or qr.content.file or qr.is_blocked else _uri(visit, qr.content)
-    if not uri.lower().startswith(WEB_SCHEMES):
-        return None
-    target = entry.item_fields(qr.account, "qr", qr.id) if qr.dynamic else b""
-    return FastRedirect(uri, target, entry.SCAN, is_constant=qr.dynamic and qr.type == "link")
+def visit_qr(_visits: VisitService, visit: VisitRequest, qr: QrView, _blocked: Blocklist) -> Outcome:
+    """Return the outcome of a scan. Only scans of a dynamic code count, since only it encodes this alias."""
+    content = qr.content
+    if content is None:
+        return Refused("disabled")
+    if qr.is_blocked:
+        return Refused("blocked")
+    log = (JournalFields(entry.item_fields(qr.account, "qr", qr.id), entry.SCAN),) if qr.dynamic else ()
+    uri = "" if content.file else _uri(visit, content)
+    if uri.lower().startswith(WEB_SCHEMES):
+        return Redirection(uri, log, is_constant=qr.dynamic and qr.type == "link")
+    return NeedsRequest(partial(_deliver, qr=qr, content=content, uri=uri), log)
 
 
 async def preview_qr(request: Request, services: Services, qr: QrView) -> Response:
@@ -62,22 +63,17 @@ async def preview_qr(request: Request, services: Services, qr: QrView) -> Respon
     )
 
 
-async def _deliver(request: Request, services: Services, visit: VisitRequest, qr: QrView) -> Response:
-    content = qr.content
-    if content is None:
-        return services.pages.refuse(request, "disabled")
-    if qr.is_blocked:
-        return services.pages.refuse(request, "blocked")
-    if qr.dynamic:
-        services.visits.log_visit(entry.item_fields(qr.account, "qr", qr.id), visit, entry.SCAN)
+async def _deliver(
+    request: Request, services: Services, visit: VisitRequest, *, qr: QrView, content: Content, uri: str
+) -> Response:
+    """Return content that is no web page."""
     if content.file:
         return payload_download(content, opens_inline=classifier.agent(visit.agent_text).os == "iOS")
-    uri = _uri(visit, content)
     if not uri:
         return _content_page(request, services, qr, content)
-    if uri.lower().startswith(WEB_SCHEMES):
-        return redirect(uri)
-    return app_redirect(services.pages, request, uri, title=_APP_TITLES[content.type], name=content.name)
+    response = app_redirect(services.pages, request, uri, title=_APP_TITLES[content.type], name=content.name)
+    services.meter.count("redirects", "full", response.status_code == 302)
+    return response
 
 
 def _uri(visit: VisitRequest, content: Content) -> str:
@@ -97,4 +93,4 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
     return services.pages.page("qr_content.html", request=request, title=title, rows=content.rows, text=content.text)
 
 
-QR_CODES = AliasKind(QrView, visit_qr, preview_qr, lambda _: False, redirect_scan)
+QR_CODES = AliasKind(QrView, preview_qr, lambda _: False, visit_qr)

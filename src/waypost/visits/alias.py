@@ -8,13 +8,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.clicks.journal import entry
+from waypost.http.client_ip import is_private
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import alias_path
-from waypost.visits.fast_visits import FastRule
-from waypost.visits.host_routes import domain_redirect, refuse_host
+from waypost.visits.domain_view import DomainView
+from waypost.visits.host_routes import refuse_host
 from waypost.visits.lookup import Resolved
+from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Redirection, Refused, Rule
 from waypost.visits.request import VisitRequest, read_visit, request_host
 from waypost.visits.responses import redirect
 from waypost.visits.services import Handler, Services
+from waypost.visits.writers import asgi
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,11 @@ class AliasKind:
     """How visits to one kind of record are handled: a link, QR code, file or bio page."""
 
     record: type[Resolved]
-    visit: Callable[[Request, Services, VisitRequest, Any], Awaitable[Response]]
     preview: Callable[[Request, Services, Any], Awaitable[Response]]
     accepts_form: Callable[[Any], bool]
     """Returns whether the page of a record has a form: for a password, or for a content warning."""
-    respond_fast: FastRule | None = None
-    """Returns the response for the fast path."""
+    rule: Rule | None = None
+    """Returns the outcome of a visit. None if the rule has a state, which waypost.app creates."""
 
 
 def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
@@ -69,22 +73,42 @@ def domain_alias_handler(handle_alias: Handler, image: Handler) -> Handler:
 async def _visit(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
     visit = await read_visit(request, alias, services.settings)
     record = await services.visits.resolve(visit.host, visit.alias)
+    blocked = await services.visits.blocklist()
     if record is None:
-        return await _visit_unknown(request, services, visit)
-    kind = kinds[type(record)]
-    if request.method == "POST" and not kind.accepts_form(record):
+        domain = await services.visits.find_domain(visit.host)
+        return await asgi.respond(request, services, visit, unknown_outcome(visit, domain, blocked))
+    if request.method == "POST" and not kinds[type(record)].accepts_form(record):
         # There is no form, and a visit is a GET (decision 47).
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect(f"{alias_path(visit.alias)}{query}", status=303)
-    return await kind.visit(request, services, visit, record)
+    rule = services.rules[type(record)]
+    return await asgi.respond(request, services, visit, rule(services.visits, visit, record, blocked))
 
 
-async def _visit_unknown(request: Request, services: Services, visit: VisitRequest) -> Response:
-    await services.visits.log_missing(visit)
+def unknown_outcome(visit: VisitRequest, domain: DomainView | None, blocked: Blocklist) -> Outcome:
+    """Return the outcome of a visit to an unknown alias. It is logged for the domain or the service's own host."""
+    if domain is None:  # a page for a private network names the host name that is expected
+        return NeedsRequest(_refuse_host) if is_private(visit.client_ip) else Refused("missing")
+    log = missing_log(domain)
+    if not domain.redirect404:
+        return Refused("missing", log)
+    return Refused("blocked", log) if blocked.blocks(domain.redirect404) else Redirection(domain.redirect404, log)
+
+
+async def respond_missing(request: Request, services: Services, visit: VisitRequest) -> Response:
+    """Log a visit to something else than an alias that is not there, and return the error page."""
     domain = await services.visits.find_domain(visit.host)
-    if domain is not None and domain.redirect404:
-        return await domain_redirect(request, services, domain.redirect404)
-    return refuse_host(request, services) if domain is None else services.pages.refuse(request, "missing")
+    log = () if domain is None else missing_log(domain)
+    return await asgi.respond(request, services, visit, Refused("missing", log))
+
+
+def missing_log(domain: DomainView) -> Log:
+    """Return the journal fields of a visit that finds nothing."""
+    return (JournalFields(entry.item_fields(domain.account, "missing", domain.id)),)
+
+
+async def _refuse_host(request: Request, services: Services, _visit: VisitRequest) -> Response:
+    return refuse_host(request, services)
 
 
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:

@@ -22,7 +22,7 @@ from waypost.visits.lookup import NAMED_RECORDS, BioView, QrView, Resolved, plai
 _log = structlog.get_logger("visits")
 _MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
 _Key = tuple[int, Name]
-Outcome = Resolved | BaseException | None
+LoadResult = Resolved | BaseException | None
 """The record of a name, None if there is none, or the exception that reading it raised."""
 
 
@@ -38,14 +38,14 @@ class AliasLoader:
             self._read, thread_name="aliases", is_quick=database.is_sqlite, start=self._start_reading
         )
         # By cache version and name: a request after a change does not share an earlier read.
-        self._waiting: dict[_Key, list[Callable[[Outcome], None]]] = {}
+        self._waiting: dict[_Key, list[Callable[[LoadResult], None]]] = {}
 
     @property
     def is_overloaded(self) -> bool:
         """Return whether many names are waiting, or the database is slow."""
         return self._batcher.is_overloaded
 
-    def load(self, name: Name, done: Callable[[Outcome], None]) -> None:
+    def load(self, name: Name, done: Callable[[LoadResult], None]) -> None:
         """Read the record of a name, and call `done` with the outcome."""
         key = (self._cache.version, name)
         callbacks = self._waiting.setdefault(key, [])
@@ -63,7 +63,7 @@ class AliasLoader:
         if self._reader is not None:
             self._reader.close()
 
-    def _deliver(self, key: _Key, outcome: Outcome) -> None:
+    def _deliver(self, key: _Key, outcome: LoadResult) -> None:
         for done in self._waiting.pop(key):
             deliver(done, outcome)
 

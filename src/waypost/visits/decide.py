@@ -40,10 +40,10 @@ class Refusal(NamedTuple):
     reason: RefusalReason
 
 
-Outcome = Redirect | Refusal
+Decision = Redirect | Refusal
 
 
-def decide(link: LinkView, facts: Facts) -> Outcome:
+def decide(link: LinkView, facts: Facts) -> Decision:
     """Return the outcome of a visit. The caller checks the click limit after that."""
     if link.status == "disabled":
         return Refusal("disabled")
@@ -55,12 +55,12 @@ def decide(link: LinkView, facts: Facts) -> Outcome:
     return _redirect(_with_query(_select_destination(link, facts), link, query))
 
 
-def expired_outcome(link: LinkView) -> Outcome:
+def expired_outcome(link: LinkView) -> Decision:
     """Return the outcome of a link that has expired or reached its click limit."""
     return _redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal("gone")
 
 
-def _redirect(url: str, *, is_click: bool = True) -> Outcome:
+def _redirect(url: str, *, is_click: bool = True) -> Decision:
     """Return a redirect, unless proxies would reject its `Location`: such a visit reaches nothing and is no click."""
     return Refusal("too_long") if exceeds(url, MAX_LOCATION) else Redirect(url, is_click)
 

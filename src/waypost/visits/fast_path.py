@@ -24,10 +24,10 @@ from waypost.http.delivery import Delivery
 from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
-from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse, RequestedHost
-from waypost.visits.fast_outcomes import JournalFields
+from waypost.visits.cache import REDIRECT_LINE, Cache, RequestedHost
 from waypost.visits.fast_responses import DeliveredResponse
-from waypost.visits.fast_visits import FastVisits, LimitedResponse, RotatedResponse, Target
+from waypost.visits.fast_visits import FastVisits, LoggedResponse, Target
+from waypost.visits.outcome import Deferred, Log, Outcome
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
     ACCEPT,
@@ -189,7 +189,7 @@ class FastPathProtocol(LimitedProtocol):
             line = b""
             if hot.journal_target:
                 worker_state.hits += 1
-                line = self._journal_line(hot, fields, turn)
+                line = self._journal_line(hot.journal_target, hot.flags, fields, turn)
             self._batch.add((self.transport, line, host.hsts, hot))
             return True
         return self._respond_from_record(data, fields, host)
@@ -235,12 +235,12 @@ class FastPathProtocol(LimitedProtocol):
         rotators.load(request.visit, self._resume)
         return True
 
-    def _resume(self, outcome: Any) -> None:
+    def _resume(self, record: Any) -> None:
         """Answer the held request with the record that was read; after an exception, the slow path does."""
         held, self._held = self._held, None
         if held is None or self.transport.is_closing():
             return
-        if isinstance(outcome, BaseException) or self.is_draining or not self._respond_after_read(outcome, held):
+        if isinstance(record, BaseException) or self.is_draining or not self._respond_after_read(record, held):
             super().data_received(held.data)
         self._read_early_data()
 
@@ -258,41 +258,37 @@ class FastPathProtocol(LimitedProtocol):
 
     def _respond_with(self, record: Any, request: _Request) -> bool:
         response = self._worker_state.visits.respond(request.visit, record, version=request.version)
-        if isinstance(response, LimitedResponse):
+        if isinstance(response, Deferred):
             self._held = request
-            response.take(self._resume_after_take)
+            response.begin(self._resume_after_limit)
         elif response is not None:
             self._send(response, request)
         return response is not None
 
-    def _send(self, response: HotResponse, request: _Request) -> None:
+    def _send(self, logged: LoggedResponse, request: _Request) -> None:
         """Send a response, and log its visit, at the end of this turn of the event loop."""
+        response, log = logged
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
-        turn = self._batch.turn(self.loop)
-        lines = b""
-        if response.journal_target:
-            lines = self._journal_line(response, request.fields, turn)
-            if isinstance(response, RotatedResponse):
-                lines += b"\n" + self._journal_line(response.campaign, request.fields, turn)
-        self._batch.add((self.transport, lines, request.hsts, response))
+        self._batch.add((self.transport, self._journal_lines(log, request.fields), request.hsts, response))
 
-    def _resume_after_take(self, response: HotResponse | None) -> None:
-        """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
+    def _resume_after_limit(self, outcome: Outcome | BaseException) -> None:
+        """Send the response, or let the slow path do it. If the client has left, log the click or download that it took."""
         held, self._held = self._held, None
         assert held is not None
-        if isinstance(response, DeliveredResponse):
-            self._delivery = response.watch(self.loop)
+        visits = self._worker_state.visits
+        logged = visits.respond_after_limit(held.visit, outcome, version=held.version)
+        if logged is not None and isinstance(logged.response, DeliveredResponse):
+            self._delivery = logged.response.watch(self.loop)
             if self.transport.is_closing():
                 self._delivery.end(ConnectionResetError())
         if self.transport.is_closing():
-            if response is not None and response.journal_target:
-                line = self._journal_line(response, held.fields, self._batch.turn(self.loop))
-                self._worker_state.journal.write(line + b"\n")
+            if logged is not None and logged.log:
+                self._worker_state.journal.write(self._journal_lines(logged.log, held.fields) + b"\n")
             return
-        if response is None:
+        if logged is None:
             super().data_received(held.data)
         else:
-            self._send(response, held)
+            self._send(logged, held)
             if self.is_draining:
                 self._batch.flush()
                 self.transport.close()
@@ -306,8 +302,12 @@ class FastPathProtocol(LimitedProtocol):
         address = resolve_client_ip(self._address.decode(), (fields[FORWARDED],), proxies)
         return address.encode(), fields[COUNTRY][:2]
 
-    def _journal_line(self, response: HotResponse | JournalFields, fields: RequestFields, turn: Turn) -> bytes:
-        """Return a line for the visit, without the line's end."""
+    def _journal_lines(self, log: Log, fields: RequestFields) -> bytes:
+        """Return the lines for a visit. The last one has no end."""
+        turn = self._batch.turn(self.loop)
+        return b"\n".join([self._journal_line(target, flags, fields, turn) for target, flags in log])
+
+    def _journal_line(self, target: bytes, flags: bytes, fields: RequestFields, turn: Turn) -> bytes:
         client = self._client(fields) if self._is_proxied else (self._address, b"")
         headers = fields[AGENT], fields[REFERRER], fields[LANGUAGE]
-        return join_fields(turn.digits, response.journal_target, response.flags, client, headers)
+        return join_fields(turn.digits, target, flags, client, headers)

@@ -12,14 +12,15 @@ from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
+from waypost.branding.brand import NO_BRAND, Brand
 from waypost.http.compression import ContentCoding
 from waypost.http.delivery import Delivery
 from waypost.http.security_headers import add_isolation
 from waypost.uris import to_uri
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import FastRedirect, FileDelivery
-from waypost.visits.responses import DOMAIN_KEY, redirect
+from waypost.visits.outcome import Content, JournalFields, Redirection
+from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, redirect
 
 
 class PageView(NamedTuple):
@@ -30,14 +31,14 @@ class PageView(NamedTuple):
     coding: ContentCoding
 
 
-def page_request(view: PageView, domain: DomainView | None) -> Request:
-    """Return a request with only the headers that a page may depend on."""
+def page_request(view: PageView, domain: DomainView | None, brand: Brand = NO_BRAND) -> Request:
+    """Return a request with only the headers that a page may depend on. `brand`: of the page of an unknown host."""
     headers = [
         (b"accept", b"text/html" if view.is_html else b"application/json"),
         (b"accept-encoding", view.coding.encode()),
         (b"accept-language", view.language.encode()),
     ]
-    return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain})
+    return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain, BRAND_KEY: brand})
 
 
 def content_of(response: Response) -> bytes:
@@ -46,14 +47,15 @@ def content_of(response: Response) -> bytes:
     return _joined(response.raw_headers) + bytes(response.body)
 
 
-def redirect_response(fast_redirect: FastRedirect) -> HotResponse:
-    """Return the response of a redirect."""
+def redirect_response(redirection: Redirection) -> HotResponse:
+    """Return the response of a redirect, with the journal fields of one that is cached."""
+    fields = redirection.log[0] if redirection.log else _NOT_LOGGED
     return HotResponse(
-        unique=b"location: %b\r\n" % to_uri(fast_redirect.url).encode(),
-        journal_target=fast_redirect.journal_target,
-        until_ms=end_of_response(fast_redirect.expiry),
+        unique=b"location: %b\r\n" % to_uri(redirection.url).encode(),
+        journal_target=fields.target,
+        until_ms=end_of_response(redirection.expiry),
         shared_headers=_REDIRECT_HEADERS,
-        flags=fast_redirect.flags,
+        flags=fields.flags,
     )
 
 
@@ -70,12 +72,10 @@ class DeliveredResponse(HotResponse):
         return delivery
 
 
-def delivery_response(delivery: FileDelivery) -> HotResponse:
+def delivery_response(content: Content) -> HotResponse:
     """Return the response of a download."""
-    content, status = content_of(delivery.response), STATUS_LINE[delivery.response.status_code]
-    return DeliveredResponse(
-        content, delivery.journal_target, 0, flags=delivery.flags, status_line=status, on_broken=delivery.on_broken
-    )
+    unique, status = content_of(content.response), STATUS_LINE[content.response.status_code]
+    return DeliveredResponse(unique, b"", 0, status_line=status, on_broken=content.on_broken)
 
 
 def end_of_response(expiry: int | None) -> int:
@@ -94,5 +94,6 @@ def _joined(headers: list[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"
 
 
+_NOT_LOGGED = JournalFields(b"")
 _REDIRECT_HEADERS = _joined(redirect("https://example.com").raw_headers[1:])
 """The headers of every redirect after `Location`."""

@@ -1,30 +1,26 @@
 """Visits that the fast path answers from a record: redirects that take nothing from a limit, pages, unknown names."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
-from waypost.clicks.journal import entry
-from waypost.http.client_ip import is_private
+from waypost.branding.brand import NO_BRAND, Brand
 from waypost.http.compression import content_coding
 from waypost.http.framing import HOST_HEADER
 from waypost.http.security_headers import HSTS
-from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
+from waypost.visits.alias import unknown_outcome
 from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
-from waypost.visits.click_limits import LinkKey
+from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView
-from waypost.visits.fast_outcomes import FastPage, FastRedirect, FileDelivery, JournalFields, LimitedOutcome
 from waypost.visits.fast_responses import (
     PageView,
     content_of,
@@ -33,16 +29,17 @@ from waypost.visits.fast_responses import (
     page_request,
     redirect_response,
 )
+from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import PageRenderer
-from waypost.visits.visit import MAX_HOST, VisitService
+from waypost.visits.services import Services
+from waypost.visits.visit import MAX_HOST
 
 _log = structlog.get_logger("visits")
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
 _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
 _ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
 _DOMAIN_TARGET = re.compile(rb"/([A-Za-z0-9_.~/-]{1,%d})" % alias_rules.MAX_LENGTH + _QUERY)
-_MAX_NOT_FOUND = 200  # pages of hosts, languages and encodings
+_MAX_REFUSALS = 200  # pages of reasons, hosts, languages and encodings
 _HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
 
 
@@ -54,22 +51,11 @@ class Target(NamedTuple):
     is_rotator: bool = False
 
 
-FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | LimitedOutcome | None]
-"""Returns the response of a visit to a record, or None if the visit needs the slow path."""
+class LoggedResponse(NamedTuple):
+    """A response, and the journal fields of its visit."""
 
-
-class LimitedResponse(NamedTuple):
-    """A response that needs a limit in the database: something is taken from it, or it is read."""
-
-    take: Callable[[Callable[[HotResponse | None], None]], None]
-    """Calls its argument later with the response; with None if the visit needs the slow path."""
-
-
-@dataclass(slots=True, kw_only=True)
-class RotatedResponse(HotResponse):
-    """A response that is logged for a link and for the campaign whose rotator chose the link. Never cached."""
-
-    campaign: JournalFields
+    response: HotResponse
+    log: Log
 
 
 class RotatorLoader(Protocol):
@@ -78,7 +64,7 @@ class RotatorLoader(Protocol):
     def accepts(self, visit: VisitRequest) -> bool: ...
 
     def load(self, visit: VisitRequest, done: Callable[[Any], None]) -> None:
-        """Call `done` with a record for `FastVisits.respond`, or with an exception if the visit needs the slow path."""
+        """Call `done` with a record for `FastVisits.respond`; with an exception if there is none."""
 
     def close(self) -> None: ...
 
@@ -86,22 +72,14 @@ class RotatorLoader(Protocol):
 class FastVisits:
     """The visits of one worker that need no ASGI request. Not thread-safe: runs on the event loop."""
 
-    def __init__(
-        self,
-        visits: VisitService,
-        pages: PageRenderer,
-        meter: Meter,
-        rules: Mapping[type, FastRule],
-        rotators: RotatorLoader,
-    ) -> None:
-        """`rules`: by the type of the record."""
+    def __init__(self, services: Services, rotators: RotatorLoader) -> None:
         self.rotators = rotators
-        self.loader = visits.loader
-        self._visits = visits
-        self._pages = pages
-        self._meter = meter
-        self._rules = rules
-        self._not_found: dict[tuple[PageView, DomainView | None], bytes] = {}
+        self.loader = services.visits.loader
+        self._visits = services.visits
+        self._pages = services.pages
+        self._meter = services.meter
+        self._rules = services.rules
+        self._refusals: dict[tuple[RefusalReason, PageView, Brand, DomainView | None], HotResponse] = {}
 
     def close(self) -> None:
         """Stop the threads."""
@@ -146,90 +124,79 @@ class FastVisits:
             alias = alias.lower()
         return Target(alias, query, is_rotator)
 
-    def respond(self, visit: VisitRequest, record: Any, *, version: int) -> HotResponse | LimitedResponse | None:
+    def respond(self, visit: VisitRequest, record: Any, *, version: int) -> LoggedResponse | Deferred | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         try:
-            return self._respond(visit, record, version)
+            outcome = self._outcome(visit, record)
+            if isinstance(outcome, Deferred):
+                return None if outcome.is_overloaded else outcome
+            return None if outcome is None else self._response(visit, outcome, version)
         except Exception:  # noqa: BLE001  # the slow path answers, and reports its own fault with a request id
             _log.exception("a visit needs the slow path")
             return None
 
-    def _respond(self, visit: VisitRequest, record: Any, version: int) -> HotResponse | LimitedResponse | None:
-        if record is None:
-            may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
-            may_be_other = may_be_path or alias_rules.without_appended(visit.alias) != visit.alias
-            return None if may_be_other else self._not_found_response(visit)
-        rule = self._rules.get(type(record))
-        outcome = rule(self._visits, visit, record) if rule else None
-        if isinstance(outcome, FastRedirect):
-            return self._redirect(visit, outcome, version)
-        if isinstance(outcome, FastPage):
-            return self._page(visit, outcome, version)
-        return None if outcome is None else LimitedResponse(partial(self._take, visit, outcome, version))
-
-    def _redirect(
-        self, visit: VisitRequest, outcome: FastRedirect, version: int
-    ) -> HotResponse | LimitedResponse | None:
-        response = redirect_response(outcome)
-        if outcome.limited_link is not None:
-            return self._limited(response, outcome.limited_link)
-        if outcome.also_logged is not None:
-            return _rotated(response, outcome.also_logged)
-        if outcome.is_constant:
-            self._cache.put_hot((visit.host, visit.alias), response, version=version)
-        return response
-
-    def _limited(self, response: HotResponse, link: LinkKey) -> LimitedResponse | None:
-        taker = self._visits.click_taker
-        if taker.is_overloaded:
+    def respond_after_limit(
+        self, visit: VisitRequest, outcome: Outcome | BaseException, *, version: int
+    ) -> LoggedResponse | None:
+        """Return the response with the outcome of a `Deferred`; None if the visit needs the slow path."""
+        try:
+            return None if isinstance(outcome, BaseException) else self._response(visit, outcome, version)
+        except Exception:  # noqa: BLE001  # as in `respond`
+            _log.exception("a visit needs the slow path")
             return None
 
-        def take(done: Callable[[HotResponse | None], None]) -> None:
-            taker.submit(link, lambda is_taken: done(response if is_taken is True else None))
+    def _outcome(self, visit: VisitRequest, record: Any) -> Outcome | None:
+        blocked = self._cache.blocklist
+        if blocked is None:
+            return None
+        if record is not None:
+            outcome = self._rules[type(record)](self._visits, visit, record, blocked)
+            if isinstance(outcome, NeedsRequest) and outcome.content is not None:
+                return outcome.content()
+            return outcome
+        may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
+        is_cached, domain = self._cache.get_domain(visit.host)
+        if may_be_path or not is_cached or alias_rules.without_appended(visit.alias) != visit.alias:
+            return None
+        return unknown_outcome(visit, domain, blocked)
 
-        return LimitedResponse(take)
-
-    def _take(
-        self, visit: VisitRequest, outcome: LimitedOutcome, version: int, done: Callable[[HotResponse | None], None]
-    ) -> None:
-        def finish(taken: FileDelivery | FastPage | None) -> None:
-            if isinstance(taken, FastPage):
-                done(self._page(visit, taken, version))
-            else:
-                done(None if taken is None else delivery_response(taken))
-
-        outcome.take(finish)
+    def _response(self, visit: VisitRequest, outcome: Outcome, version: int) -> LoggedResponse | None:
+        if isinstance(outcome, Redirection):
+            response = redirect_response(outcome)
+            if outcome.is_constant:
+                self._cache.put_hot((visit.host, visit.alias), response, version=version)
+            return LoggedResponse(response, outcome.log)
+        if isinstance(outcome, NeedsRequest | Deferred):
+            return None
+        if isinstance(outcome, Content):
+            return LoggedResponse(delivery_response(outcome), outcome.log)
+        page = self._page(visit, outcome, version) if isinstance(outcome, Page) else self._refusal(visit, outcome)
+        return None if page is None else LoggedResponse(page, outcome.log)
 
     @property
     def _cache(self) -> Cache:
         return self._visits.cache
 
-    def _not_found_response(self, visit: VisitRequest) -> HotResponse | None:
-        """Log the visit for the domain, and redirect or show the error page (waypost.visits.alias)."""
-        is_cached, domain = self._cache.get_domain(visit.host)
-        if not is_cached:
+    def _refusal(self, visit: VisitRequest, refused: Refused) -> HotResponse | None:
+        """Return the error page."""
+        view, (is_cached, domain) = self._page_view(visit), self._cache.get_domain(visit.host)
+        is_own_cached, own_host = self._cache.get_domain(OWN)
+        if not (is_cached and (domain or is_own_cached)):
             return None
-        if domain is None and is_private(visit.client_ip):
-            return None  # its page names the host name that is expected
-        target = entry.item_fields(domain.account, "missing", domain.id) if domain else b""
-        if domain and domain.redirect404:
-            blocklist = self._cache.blocklist
-            is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
-            return redirect_response(FastRedirect(domain.redirect404, target)) if is_allowed else None
-        view = self._page_view(visit)
-        page = self._not_found.get((view, domain))
-        if page is None:
-            if len(self._not_found) >= _MAX_NOT_FOUND:
-                self._not_found.clear()
-            page = self._not_found[view, domain] = content_of(self._pages.refuse(page_request(view, domain), "missing"))
-        else:
-            self._meter.count("refusals", "missing")
-        return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
+        brand = own_host.brand if own_host and not domain else NO_BRAND  # that of the pages of unknown hosts
+        page = self._refusals.get((refused.reason, view, brand, domain))
+        if page is not None:
+            self._meter.count("refusals", refused.reason)
+            return page
+        if len(self._refusals) >= _MAX_REFUSALS:
+            self._refusals.clear()
+        response = self._pages.refuse(page_request(view, domain, brand), refused.reason)
+        page = HotResponse(content_of(response), b"", 0, status_line=STATUS_LINE[response.status_code])
+        self._refusals[refused.reason, view, brand, domain] = page
+        return page
 
-    def _page(self, visit: VisitRequest, page: FastPage, version: int) -> HotResponse | None:
+    def _page(self, visit: VisitRequest, page: Page, version: int) -> HotResponse | None:
         view = self._page_view(visit)
-        if page.is_for_browsers and not visit.wants_page:
-            return None
         name = (visit.host, visit.alias)
         key = page_key(name, *view)
         cached = self._cache.bodies.get(key)
@@ -241,7 +208,7 @@ class FastVisits:
         response = page.render(page_request(view, domain), self._pages)
         body = HotBody(
             unique=content_of(response),
-            journal_target=page.journal_target,
+            journal_target=b"",
             until_ms=end_of_response(page.expiry),
             status_line=STATUS_LINE[response.status_code],
             name=name,
@@ -253,8 +220,3 @@ class FastVisits:
     def _page_view(self, visit: VisitRequest) -> PageView:
         language = self._pages.language(visit.accept_language.decode("latin-1"))
         return PageView(language, not visit.wants_json, content_coding(visit.accept_encoding.decode("latin-1")))
-
-
-def _rotated(response: HotResponse, campaign: JournalFields) -> RotatedResponse:
-    names = ("unique", "journal_target", "until_ms", "shared_headers", "flags")
-    return RotatedResponse(**{name: getattr(response, name) for name in names}, campaign=campaign)

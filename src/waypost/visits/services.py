@@ -1,9 +1,9 @@
 """The services that handlers of visitors' requests use."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import Connection
@@ -22,6 +22,9 @@ from waypost.visits.image_queue import ImageQueue
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
 from waypost.webhooks import Webhooks
+
+if TYPE_CHECKING:
+    from waypost.visits.outcome import Rule
 
 T = TypeVar("T")
 
@@ -53,6 +56,8 @@ class Services:
     database: Database
     cache: Cache
     visits: VisitService
+    rules: "Mapping[type, Rule]"
+    """The rules of visits, by the type of the record."""
     pages: PageRenderer
     meter: Meter
     store: Store

@@ -1,4 +1,4 @@
-"""Visits: resolve an alias, decide the outcome, take from limits, and log the click (decisions 46 to 49)."""
+"""Records, domains, limits and the journal, which the visits of one worker share (decisions 46 to 49)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.alias_loader import AliasLoader
 from waypost.visits.cache import Cache
-from waypost.visits.click_limits import ClickTaker, LinkKey, has_clicks_left
-from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
+from waypost.visits.click_limits import ClickTaker, has_clicks_left
+from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.domain_view import DomainView, find_domain
 from waypost.visits.link_view import LinkView
 from waypost.visits.lookup import Resolved
@@ -98,38 +98,13 @@ class VisitService:
         self.loader.close()
         self.click_taker.close()
 
-    async def visit(self, visit: VisitRequest, link: LinkView, *, is_click_taken: bool = False) -> Outcome:
-        """Decide on a visit to a link and act on it. When this returns, the click is in the journal.
-
-        `is_click_taken`: the click was already taken from the link's click limit.
-        """
-        unlocked: bool | None = False
-        if link.password and visit.password:
-            unlocked = await self.password_check.verify(f"link {link.id}", link.password, visit)
-            if unlocked is None:
-                return Refusal("guessing")
-        facts = self.facts(link, visit, unlocked=bool(unlocked))
-        outcome = decide(link, facts)
-        takes_click = link.clicklimit is not None and visit.is_click
-        blocked = await self.blocklist()
-        if is_blocked(blocked, link, outcome, facts):
-            return Refusal("blocked")
-        if isinstance(outcome, Redirect) and outcome.is_click and not is_click_taken:
-            outcome = outcome if await self._has_clicks_left(link, takes_click=takes_click) else expired_outcome(link)
-            if is_blocked(blocked, link, outcome, facts):
-                return Refusal("blocked")
-        if isinstance(outcome, Redirect) or outcome.reason == "gone":
-            is_click = isinstance(outcome, Redirect) and outcome.is_click
-            flags = (entry.TAKEN if takes_click else b"") if is_click else entry.LATE
-            self.log_visit(entry.item_fields(link.account, "link", link.id), visit, flags)
-        return outcome
-
-    async def preview(self, link: LinkView) -> Outcome:
+    async def preview(self, link: LinkView) -> Decision:
         """Return the outcome that a visit would have, without one (decision 50)."""
         facts = Facts(now=clock.now())
         outcome = decide(link, facts)
-        if isinstance(outcome, Redirect) and outcome.is_click:
-            outcome = outcome if await self._has_clicks_left(link, takes_click=False) else expired_outcome(link)
+        if isinstance(outcome, Redirect) and outcome.is_click and link.clicklimit is not None:
+            is_left = await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
+            outcome = outcome if is_left else expired_outcome(link)
         return Refusal("blocked") if is_blocked(await self.blocklist(), link, outcome, facts) else outcome
 
     def is_reachable(self, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> bool:
@@ -138,12 +113,6 @@ class VisitService:
         outcome = decide(link, facts)
         is_click = isinstance(outcome, Redirect) and outcome.is_click
         return is_click and not is_blocked(blocked, link, outcome, facts)
-
-    async def log_missing(self, visit: VisitRequest) -> None:
-        """Log a visit to an unknown alias, for the branded domain or the service's own host."""
-        domain = await self.find_domain(visit.host)
-        if domain is not None:
-            self.log_visit(entry.item_fields(domain.account, "missing", domain.id), visit)
 
     def log_visit(self, target: bytes, visit: VisitRequest, flags: bytes = b"") -> None:
         """Append a visit of `target` to the journal. `flags` are added to those of the request."""
@@ -176,21 +145,13 @@ class VisitService:
         country_code = code_of(country) if country else ""
         return Facts(clock.now(), unlocked, country, country_code, os, device, language, visit.query)
 
-    async def _has_clicks_left(self, link: LinkView, *, takes_click: bool) -> bool:
-        """Return whether a link's click limit allows this visit. `takes_click`: take the click from the limit."""
-        if link.clicklimit is None:
-            return True
-        if takes_click:
-            return await self.click_taker.take(LinkKey(link.account, link.id))
-        return await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
-
 
 def is_valid_name(name: str, max_length: int) -> bool:
     """Return whether a host, alias or search text can exist. Other names reach neither the database nor the cache."""
     return len(name) <= max_length and name.isprintable()
 
 
-def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Facts) -> bool:
+def is_blocked(blocked: Blocklist, link: LinkView, outcome: Decision, facts: Facts) -> bool:
     """Return whether the administrator has blocked the destination. The visitor's query does not matter."""
     if not isinstance(outcome, Redirect) or not blocked:
         return False

@@ -1,4 +1,4 @@
-"""Files on the fast path: pages, and downloads of small local files, if the visitor needs no password."""
+"""The outcome of a visit to a file, and what its page and small downloads take and read in the database."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,17 +8,19 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.clicks.journal import entry
+from waypost.db.database import Database
 from waypost.files import download_grants, file_server
 from waypost.files.download_grants import DownloadEnd, DownloadGrant, Visitor
-from waypost.files.public import file_page, is_expired
+from waypost.files.public import is_expired, late_outcome, page_outcome, show_file, shows_page
 from waypost.files.visitor_tokens import VISITOR_COOKIE
-from waypost.storage.store import ObjectNotFound
+from waypost.settings import Settings
+from waypost.storage.store import ObjectNotFound, Store
+from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
-from waypost.visits.fast_outcomes import FastPage, FileDelivery, LimitedOutcome
 from waypost.visits.lookup import FileView
+from waypost.visits.outcome import Content, Deferred, NeedsRequest, Outcome
 from waypost.visits.request import VisitRequest
-from waypost.visits.services import Services
+from waypost.visits.services import InstallationSigner
 from waypost.visits.visit import VisitService
 
 _MAX_BYTES = 32 * 1024  # of a file: a batch of them is in memory
@@ -40,28 +42,34 @@ class _FileKey(NamedTuple):
     id: int
 
 
-class FastFiles:
+class FileVisits:
     """Works for all visits of one turn of the event loop at once.
 
     It reads the files and takes their downloads in one transaction, and reads for pages how many downloads are left.
     Runs on the event loop of one worker.
     """
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._downloads: Batcher[_Download, FileDelivery | None] = Batcher(self._deliver_all, thread_name="downloads")
+    def __init__(self, settings: Settings, database: Database, store: Store, signer: InstallationSigner) -> None:
+        self._settings = settings
+        self._database = database
+        self._store = store
+        self._signer = signer
+        self._downloads: Batcher[_Download, Content | None] = Batcher(self._deliver_all, thread_name="downloads")
         self._broken: Batcher[_BrokenDownload, None] = Batcher(self._finish_all, thread_name="broken downloads")
         self._left: Batcher[_FileKey, int | None] = Batcher(
-            self._read_all_left, thread_name="downloads left", is_quick=services.database.is_sqlite
+            self._read_all_left, thread_name="downloads left", is_quick=database.is_sqlite
         )
 
-    def respond(self, _: VisitService, visit: VisitRequest, file: FileView) -> FastPage | LimitedOutcome | None:
-        """Return the page or the download; None if the visit needs the slow path."""
-        if file.password is not None or is_expired(file, clock.now()) or not visit.is_click:
-            return None
-        if visit.wants_page and not visit.query:
-            return self._page(file)
-        return self._download(visit, file) if visit.query in ("", _DOWNLOAD) else None
+    def outcome(self, _: VisitService, visit: VisitRequest, file: FileView, _blocked: Blocklist) -> Outcome:
+        """Return the outcome of a visit: the page or the bytes. Passwords and unusual queries need the request."""
+        if is_expired(file, clock.now()):
+            return late_outcome(file)
+        show = partial(show_file, file=file)
+        if file.password is not None or visit.query not in ("", _DOWNLOAD):
+            return NeedsRequest(show)
+        if shows_page(visit, is_download=visit.query == _DOWNLOAD):
+            return self._page(visit, file)
+        return NeedsRequest(show, content=partial(self._download, visit, file))
 
     def close(self) -> None:
         """Stop the threads."""
@@ -69,47 +77,39 @@ class FastFiles:
         self._broken.close()
         self._left.close()
 
-    def _page(self, file: FileView) -> FastPage | LimitedOutcome | None:
+    def _page(self, visit: VisitRequest, file: FileView) -> Outcome:
         """Return the page. With a download limit, it shows how many downloads are left, which is read first."""
         if file.maxdownloads is None:
-            return self._page_with(file, None)
-        return None if self._left.is_overloaded else LimitedOutcome(partial(self._read_left, file))
+            return page_outcome(visit, file, self._settings, None)
 
-    def _page_with(self, file: FileView, left: int | None) -> FastPage:
-        """Return the page. It counts nothing."""
-        render = partial(file_page, file=file, settings=self._services.settings, left=left)
-        return FastPage(b"", render, expiry=file.expiry, is_for_browsers=True, left=left)
+        def begin(done: Callable[[Outcome | BaseException], None]) -> None:
+            def finish(left: int | BaseException | None) -> None:
+                done(left if isinstance(left, BaseException) else page_outcome(visit, file, self._settings, left))
 
-    def _read_left(self, file: FileView, done: Callable[[FastPage | None], None]) -> None:
-        def finish(left: int | BaseException | None) -> None:
-            # Without a download left, the visit is late. Without a limit, the record is outdated.
-            done(self._page_with(file, left) if isinstance(left, int) and left > 0 else None)
+            self._left.submit(_FileKey(file.account, file.id), finish)
 
-        self._left.submit(_FileKey(file.account, file.id), finish)
+        return Deferred(begin, self._left.is_overloaded)
 
     def _read_all_left(self, files: Sequence[_FileKey]) -> list[int | None]:
         def work(tx: Connection) -> dict[_FileKey, int | None]:
             return {file: download_grants.downloads_left(tx, file.account, file.id) for file in set(files)}
 
-        left = self._services.database.read(work, autocommit=True)
+        left = self._database.read(work, autocommit=True)
         return [left[file] for file in files]
 
-    def _download(self, visit: VisitRequest, file: FileView) -> LimitedOutcome | None:
-        signer, is_small = self._services.signer.loaded, file.size <= _MAX_BYTES and self._services.store.is_local
+    def _download(self, visit: VisitRequest, file: FileView) -> Deferred | None:
+        """Return the download of a small local file, if the visitor has none to resume."""
+        signer, is_small = self._signer.loaded, file.size <= _MAX_BYTES and self._store.is_local
         if signer is None or not is_small or visit.byte_range or VISITOR_COOKIE.encode() in visit.cookie:
             return None
-        if self._downloads.is_overloaded:
-            return None
         download = _Download(file, file_server.new_visitor(visit, file, signer))
-        return LimitedOutcome(partial(self._take, download))
+        return Deferred(partial(self._take, download), self._downloads.is_overloaded)
 
-    def _take(self, download: _Download, done: Callable[[FileDelivery | None], None]) -> None:
-        def finish(delivery: FileDelivery | BaseException | None) -> None:
-            done(None if isinstance(delivery, BaseException) else delivery)
+    def _take(self, download: _Download, done: Callable[[Outcome | BaseException], None]) -> None:
+        needs_request = NeedsRequest(partial(show_file, file=download.file))
+        self._downloads.submit(download, lambda content: done(needs_request if content is None else content))
 
-        self._downloads.submit(download, finish)
-
-    def _deliver_all(self, downloads: Sequence[_Download]) -> list[FileDelivery | None]:
+    def _deliver_all(self, downloads: Sequence[_Download]) -> list[Content | None]:
         contents = [self._read(download.file) for download in downloads]  # a missing file must not cost a download
         # One order, so that no two nodes deadlock.
         order = sorted((d.file.account, d.file.id, n) for n, d in enumerate(downloads) if contents[n] is not None)
@@ -119,7 +119,7 @@ class FastFiles:
             return {index: _take_grant(tx, downloads[index], now) for _, _, index in order}
 
         is_single = len(order) == 1
-        grants = self._services.database.write(work, durability="process", autocommit=is_single, once=is_single)
+        grants = self._database.write(work, durability="process", autocommit=is_single, once=is_single)
         return [
             self._delivery(download, content, grants.get(index))
             for index, (download, content) in enumerate(zip(downloads, contents, strict=True))
@@ -134,27 +134,26 @@ class FastFiles:
                 end = DownloadEnd(unsent=0, unread=file.size, delivered=0, is_broken=True)
                 download_grants.finish(tx, file, grant, end, clock.now())
 
-        self._services.database.write(work, durability="process")
+        self._database.write(work, durability="process")
         return [None] * len(broken)
 
     def _read(self, file: FileView) -> bytes | None:
         """Return the file's bytes; None if some are missing, which the slow path reports."""
         try:
-            _, chunks = self._services.store.load(file.object)
+            _, chunks = self._store.load(file.object)
         except ObjectNotFound:
             return None
         content = b"".join(chunks)
         return content if len(content) == file.size else None
 
-    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> FileDelivery | None:
+    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> Content | None:
         if content is None or grant is None:
             return None
         file, visitor = download
         response = Response(content, headers=file_server.content_headers(file))
-        file_server.set_visitor_cookie(response, visitor, file, self._services.settings)
-        target = b"" if grant.is_retry else entry.item_fields(file.account, "file", file.id)
+        file_server.set_visitor_cookie(response, visitor, file, self._settings)
         on_broken = partial(self._record_broken, file, grant)
-        return FileDelivery(response, target, entry.TAKEN if grant.taken else b"", on_broken)
+        return Content(response, file_server.journal_fields(file, grant), on_broken)
 
     def _record_broken(self, file: FileView, grant: DownloadGrant) -> None:
         self._broken.submit(_BrokenDownload(file, grant), lambda _: None)
