@@ -272,7 +272,7 @@ class FastPathProtocol(LimitedProtocol):
         self._batch.add((self.transport, self._journal_lines(log, request.fields), request.hsts, response))
 
     def _resume_after_limit(self, outcome: Outcome | BaseException) -> None:
-        """Send the response, or let the slow path do it. If the client has left, log the click or download that it took."""
+        """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
         held, self._held = self._held, None
         assert held is not None
         visits = self._worker_state.visits
