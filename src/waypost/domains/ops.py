@@ -241,7 +241,7 @@ def _require_other_host(domain: Domain, kept: Iterable[str], settings: Settings)
         if (url := getattr(domain, name)) and validation.host_of(url) == other:
             raise invalid(
                 "alsowww",
-                f"alsowww cannot be turned on: a redirect of the domain leads to {other},"
+                f"alsowww cannot be turned on: a redirect of the domain has the host {other},"
                 " which would create a redirect loop.",
             )
 
