@@ -88,7 +88,7 @@ def _limited(
 
         taker.submit(key, finish)
 
-    return Deferred(begin, taker.is_overloaded)
+    return Deferred(begin, taker.is_overloaded, outcome)
 
 
 async def _respond_within_limit(

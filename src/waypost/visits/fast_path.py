@@ -26,8 +26,8 @@ from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import REDIRECT_LINE, Cache, RequestedHost
 from waypost.visits.fast_responses import DeliveredResponse
-from waypost.visits.fast_visits import FastVisits, LoggedResponse, Target
-from waypost.visits.outcome import Deferred, Log, Outcome
+from waypost.visits.fast_visits import FastVisits, HeldVisit, LoggedResponse, Target
+from waypost.visits.outcome import Log
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
     ACCEPT,
@@ -258,7 +258,7 @@ class FastPathProtocol(LimitedProtocol):
 
     def _respond_with(self, record: Any, request: _Request) -> bool:
         response = self._worker_state.visits.respond(request.visit, record, version=request.version)
-        if isinstance(response, Deferred):
+        if isinstance(response, HeldVisit):
             self._held = request
             response.begin(self._resume_after_limit)
         elif response is not None:
@@ -271,12 +271,10 @@ class FastPathProtocol(LimitedProtocol):
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
         self._batch.add((self.transport, self._journal_lines(log, request.fields), request.hsts, response))
 
-    def _resume_after_limit(self, outcome: Outcome | BaseException) -> None:
+    def _resume_after_limit(self, logged: LoggedResponse | None) -> None:
         """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
         held, self._held = self._held, None
         assert held is not None
-        visits = self._worker_state.visits
-        logged = visits.respond_after_limit(held.visit, outcome, version=held.version)
         if logged is not None and isinstance(logged.response, DeliveredResponse):
             self._delivery = logged.response.watch(self.loop)
             if self.transport.is_closing():

@@ -58,6 +58,13 @@ class LoggedResponse(NamedTuple):
     log: Log
 
 
+class HeldVisit(NamedTuple):
+    """A visit that waits for the database."""
+
+    begin: Callable[[Callable[[LoggedResponse | None], None]], None]
+    """Calls its argument later, with the response, or with None if the visit needs the slow path."""
+
+
 class RotatorLoader(Protocol):
     """Chooses the links of rotators (waypost.campaigns.fast_rotator)."""
 
@@ -124,21 +131,39 @@ class FastVisits:
             alias = alias.lower()
         return Target(alias, query, is_rotator)
 
-    def respond(self, visit: VisitRequest, record: Any, *, version: int) -> LoggedResponse | Deferred | None:
+    def respond(self, visit: VisitRequest, record: Any, *, version: int) -> LoggedResponse | HeldVisit | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         try:
             outcome = self._outcome(visit, record)
             if isinstance(outcome, Deferred):
-                return None if outcome.is_overloaded else outcome
+                return None if outcome.is_overloaded else self._held(visit, outcome, version)
             return None if outcome is None else self._response(visit, outcome, version)
         except Exception:  # noqa: BLE001  # the slow path answers, and reports its own fault with a request id
             _log.exception("a visit needs the slow path")
             return None
 
-    def respond_after_limit(
-        self, visit: VisitRequest, outcome: Outcome | BaseException, *, version: int
+    def _held(self, visit: VisitRequest, deferred: Deferred, version: int) -> HeldVisit | None:
+        """Return the visit until the database responds; None if it needs the slow path.
+
+        The response to a click exists before the click is taken, because the slow path would take a second one.
+        """
+        expected = deferred.granted
+        granted = None if expected is None else self._response(visit, expected, version)
+        if expected is not None and granted is None:
+            return None
+
+        def begin(done: Callable[[LoggedResponse | None], None]) -> None:
+            def finish(outcome: Outcome | BaseException) -> None:
+                is_granted = granted is not None and outcome is expected
+                done(granted if is_granted else self._after_limit(visit, outcome, version))
+
+            deferred.begin(finish)
+
+        return HeldVisit(begin)
+
+    def _after_limit(
+        self, visit: VisitRequest, outcome: Outcome | BaseException, version: int
     ) -> LoggedResponse | None:
-        """Return the response with the outcome of a `Deferred`; None if the visit needs the slow path."""
         try:
             return None if isinstance(outcome, BaseException) else self._response(visit, outcome, version)
         except Exception:  # noqa: BLE001  # as in `respond`

@@ -73,6 +73,8 @@ class Deferred(NamedTuple):
     """Calls its argument later, with the outcome or with the exception that the database raised."""
     is_overloaded: bool = False
     """Many visits wait for the database, so that load should be shed."""
+    granted: "Outcome | None" = None
+    """The outcome if a click is taken, as far as it is known before. A writer prepares the response to it first."""
 
 
 class NeedsRequest(NamedTuple):
