@@ -10,6 +10,7 @@ from tests.support.bios import FORM_BLOCKS, new_bio, picture, picture_url
 from tests.support.browser import Window, window
 from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
+from tests.support.load import until
 
 pytestmark = ON_SQLITE
 _BOXES = """
@@ -90,7 +91,9 @@ def test_pictures_keep_their_shape_and_place_while_they_load(
             assert {box["width"] for box in before} == {before[0]["column"]}, path
             page.unroute("**/picture-*")
             page.reload()
-            page.wait_for_function("[...document.querySelectorAll('figure img')].every((image) => image.complete)")
+            until(
+                lambda: page.locator("figure img").evaluate_all("(images) => images.every((image) => image.complete)")
+            )
             assert page.locator("figure img").evaluate_all(_BOXES) == before, path
 
 
@@ -222,7 +225,6 @@ def test_visitor_shares_plays_and_sends_form(ana: Person, chrome: Browser, addre
             assert page.evaluate("navigator.clipboard.readText()").endswith("/ana-costa")
             page.locator("[data-player]").click()
             expect(page.locator("iframe")).to_be_visible()
-            page.wait_for_function("document.querySelector('iframe')")
             assert any(url.startswith("https://player.vimeo.com/video/22439234") for url in _requested(seen))
         else:
             expect(share).to_be_hidden()

@@ -107,4 +107,4 @@ def test_colon_between_two_texts_has_its_space_in_french(ana: Person, dashboard:
     ana.add("bio", name="Moi", alias="about-me")
     dashboard.submit("/language", at="/links", language="fr")
     assert ">Page intermédiaire : Printemps</option>" in dashboard.get("/links/new").text
-    assert "Déplacer vers le haut : Lien 1</span>" in dashboard.get("/bios/new").text
+    assert "Déplacer vers le haut : Lien <span data-position>1</span>" in dashboard.get("/bios/new").text

@@ -59,7 +59,7 @@ ALLOWED: tuple[tuple[str, Any], ...] = (
 def _block(person: Person) -> None:
     person.write(lambda tx: blocklist.block(tx, "evil.example", kind=HOST))
     person.write(lambda tx: blocklist.block(tx, "casino", kind=WORD))
-    person.put("/account/update", {"email": f"{person.username}@example.com"})  # applies the change in this process
+    person.add("url", url="https://example.com/seen")  # applies the change in this process
 
 
 @pytest.mark.parametrize(("kind", "data"), BLOCKED)
