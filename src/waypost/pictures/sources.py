@@ -3,37 +3,54 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from sqlalchemy import Connection, select
 
-from waypost.api.context import RequestContext
 from waypost.db.schema import files
 from waypost.errors import invalid
 from waypost.http import safe_client
 from waypost.pictures.decoding import Rules
 from waypost.settings import Settings
-from waypost.storage.store import ObjectNotFound
+from waypost.storage.store import ObjectNotFound, Store
 from waypost.urls import alias_namespace, hostnames, validation
 
 _SECONDS = 8
 _DATA = re.compile(r"data:([a-z0-9.+/-]*)((?:;[a-z0-9=-]+)*),", re.IGNORECASE)
 
+T = TypeVar("T")
 
-def load(context: RequestContext, source: str, rules: Rules) -> bytes:
+
+class PictureOwner(Protocol):
+    """The account whose files can be pictures, and its way to the data; a request's context is one."""
+
+    @property
+    def account(self) -> int: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def store(self) -> Store: ...
+    def read(self, work: Callable[[Connection], T]) -> T: ...
+    def fetch(self, field: str, *, seconds: float) -> AbstractContextManager[float]: ...
+
+
+def load(owner: PictureOwner, source: str, rules: Rules) -> bytes:
     """Return the bytes of a picture. Raises INVALID on the field.
 
     `source` is an http(s) URL, a `data:` URL, or the short URL or alias of a file of the account.
     """
     if is_data(source):
         return from_data(source, rules)
-    stored = _load_own_file(context, source, rules)
+    stored = _load_own_file(owner, source, rules)
     if stored is not None:
         return stored
     field = rules.field
     if source.strip().lower().startswith(("http://", "https://")):
         url = validation.web_url(source, field=field)
-        with context.fetch(field, seconds=_SECONDS) as seconds:
+        with owner.fetch(field, seconds=_SECONDS) as seconds:
             return _fetch(url, rules, seconds)
     message = f"{field} must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours."
     raise invalid(field, message)
@@ -74,15 +91,15 @@ def from_data(url: str, rules: Rules) -> bytes:
         raise invalid(field, f"{field} is not valid Base64.") from error
 
 
-def _load_own_file(context: RequestContext, source: str, rules: Rules) -> bytes | None:
+def _load_own_file(owner: PictureOwner, source: str, rules: Rules) -> bytes | None:
     """Return the bytes of the account's file with that alias or short URL; None if they do not exist."""
-    stored = context.read(lambda tx: _find_file(tx, context.account, source, context.settings))
+    stored = owner.read(lambda tx: _find_file(tx, owner.account, source, owner.settings))
     if stored is None:
         return None
     name, size = stored
     rules.must_fit(size)
     try:
-        return b"".join(context.store.load(name)[1])
+        return b"".join(owner.store.load(name)[1])
     except ObjectNotFound:
         return None
 
