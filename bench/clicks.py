@@ -19,15 +19,15 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, select
 
 from bench.seed import fill
-from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal import entry
 from waypost.clicks.journal.writer import Journal
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import links
-from waypost.settings import Settings
 
 _LINKS = 20_000
 _AT_ONCE = 50_000

@@ -24,10 +24,11 @@ from bench.clicks import lines
 from bench.seed import LETTERS, ODD, PAIR, Filled, fill
 from bench.servers import Server, waypost
 from tests.support.browser import HOST, browser
-from waypost import clock
 from waypost.auth import sessions
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db import page_counters
 from waypost.db.database import Database
 from waypost.db.schema import (
@@ -42,8 +43,7 @@ from waypost.db.schema import (
     splashes,
     utm_templates,
 )
-from waypost.routers import DASHBOARD_PAGES
-from waypost.settings import Settings
+from waypost.server.routers import DASHBOARD_PAGES
 
 _LIMIT_MS, _LIMIT_BYTES, _LIMIT_PAINT_MS = 30.0, 100_000, 300.0
 _CLICKS, _CLICKED_LINKS = 300_000, 2_000

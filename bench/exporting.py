@@ -15,9 +15,9 @@ import psutil
 from sqlalchemy import text
 
 from bench.servers import environment, program
+from waypost.admin.new_accounts import create_account
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
 
 _SMALL = 10_000
 _MAX_GROWTH = 32.0

@@ -25,9 +25,9 @@ import psycopg
 from bench.servers import Server, call, environment, free_port, program, running, status, until
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.threads import join
+from waypost.admin.new_accounts import create_account
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
 
 _OUTAGE_SECONDS, _SETTLE_SECONDS = 2.0, 5.0
 _LIMIT = 200

@@ -26,9 +26,9 @@ from bench.servers import Server, call, call_counted, environment, free_port, pr
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from tests.support.threads import join
+from waypost.admin.new_accounts import create_account
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
 
 _CHANGE_LIMIT, _RECOVERY_LIMIT = 1.0, 5.0
 _FAULT_SECONDS = 3.0

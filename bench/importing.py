@@ -22,13 +22,13 @@ from sqlalchemy import func, select
 from bench.servers import environment, program, status, waypost
 from tests.support.postgres import FAST_OPTIONS, own_postgres
 from tests.support.threads import join
+from waypost.admin.new_accounts import create_account
 from waypost.clicks.stats import verify
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import changes, click_times, links
 from waypost.db.upgrade import upgrade
-from waypost.links import ops
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
+from waypost.items.links import ops
 
 _SHOP = "https://example.com/products"
 _MAX_SECONDS, _MAX_MIB, _MAX_WAIT = 600.0, 300.0, 1.0

@@ -16,16 +16,16 @@ from typing import Any
 import anyio
 from starlette.types import ASGIApp, Message, Scope
 
-from waypost.accounts import ops as accounts
-from waypost.app import build
-from waypost.bios import ops as bios
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.links import ops as links
-from waypost.overlays import ops as overlays
-from waypost.pixels import ops as pixels
-from waypost.settings import Settings
-from waypost.splash import ops as splashes
+from waypost.items.accounts import ops as accounts
+from waypost.items.bios import ops as bios
+from waypost.items.links import ops as links
+from waypost.items.overlays import ops as overlays
+from waypost.items.pixels import ops as pixels
+from waypost.items.splash import ops as splashes
+from waypost.server.app import build
 
 _BAR_MS = 2.0
 _ROUNDS = 10

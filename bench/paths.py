@@ -25,10 +25,10 @@ import psycopg
 from bench import servers
 from bench.servers import Server
 from tests.support.postgres import own_postgres
+from waypost.admin.new_accounts import create_account
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
 
 _MAX_IDLE_SECONDS = 2.0  # less than the keep-alive timeout of the servers
 _POSTGRESQL_FACTOR = 1.6

@@ -25,9 +25,9 @@ from qrcode.image.styles.colormasks import SolidFillColorMask
 
 from bench import servers
 from tests.support.system_packages import require_programs
-from waypost.qrcode import verify
-from waypost.qrcode.render import design
-from waypost.qrcode.styles import Gradient, Style
+from waypost.media.qrcode import verify
+from waypost.media.qrcode.render import design
+from waypost.media.qrcode.styles import Gradient, Style
 
 _INK, _PAPER = "#0b3d91", "#fff6e0"
 _SIZE = 512

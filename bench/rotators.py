@@ -10,13 +10,13 @@ import anyio
 from sqlalchemy import insert
 
 from bench.interstitials import Visit, measure_interleaved
-from waypost.accounts import ops as accounts
-from waypost.app import build
-from waypost.campaigns import ops as campaigns
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import links, rotator_links
 from waypost.db.upgrade import upgrade
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.campaigns import ops as campaigns
+from waypost.server.app import build
 
 _SIZES = (10, 10_000)
 _BAR_MS = 10.0

@@ -29,14 +29,14 @@ from bench.clicks import lines
 from bench.servers import Server, environment, free_port, program, read_wrk, running
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.system_packages import require_programs
-from waypost import clock
+from waypost.admin.new_accounts import create_account
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
 
 _LINKS = 1000
 _TARGET_RATE = 50_000

@@ -11,14 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, text
 
-from waypost.backup.tables import set_next_ids
+from waypost.admin.new_accounts import create_account
 from waypost.db import page_counters
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import aliases, links
 from waypost.db.upgrade import upgrade
-from waypost.links.columns import search_text, url_hash
-from waypost.server.new_accounts import create_account
+from waypost.items.links.columns import search_text, url_hash
+from waypost.transfer.backup.tables import set_next_ids
 
 PER_PAGE = 15
 ODD = "zeppelin"  # in a thousand links, evenly distributed

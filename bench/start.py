@@ -19,10 +19,10 @@ from pathlib import Path
 import psutil
 
 from bench.servers import environment, free_port, program
+from waypost.admin.new_accounts import create_account
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
 
 _WORKERS = 2
 _MIB = 1024 * 1024

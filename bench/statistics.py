@@ -21,8 +21,6 @@ from bench.seed import fill
 from tests.conftest import BASE
 from tests.support.asgi_client import AsgiClient
 from tests.support.postgres import FAST_OPTIONS, own_postgres
-from waypost import clock
-from waypost.app import build
 from waypost.auth import sessions
 from waypost.clicks.blocks import compaction
 from waypost.clicks.blocks.filtered import count
@@ -30,9 +28,11 @@ from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.bulk_upsert import insert, transpose
 from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import events, leases, visit_blocks
-from waypost.settings import Settings
+from waypost.server.app import build
 
 _LIMIT_MS = 300.0
 _DAYS = 30

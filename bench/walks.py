@@ -20,11 +20,11 @@ import structlog
 
 import waypost
 from tests.support.asgi_client import AsgiClient
-from waypost.app import build
+from waypost.admin.new_accounts import create_account
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
+from waypost.server.app import build
 
 _FOLDER = f"{Path(waypost.__file__).parent}/"
 _REQUESTS = 5

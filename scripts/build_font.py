@@ -14,7 +14,7 @@ def copy_font(root: Path) -> None:
     module = importlib.util.find_spec("font_roboto")
     if module is None or module.origin is None:
         sys.exit("The font of QR captions is missing: the build needs the Python package font-roboto.")
-    source, target = Path(module.origin).parent / "files", root / "src" / "waypost" / "qrcode" / "font"
+    source, target = Path(module.origin).parent / "files", root / "src" / "waypost" / "media" / "qrcode" / "font"
     target.mkdir(exist_ok=True)
     shutil.copyfile(source / "Roboto-Bold.ttf", target / "roboto-bold.ttf")
     shutil.copyfile(source / "LICENSE", target / "LICENSE.txt")

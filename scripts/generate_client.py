@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from client.generator.files import DOCUMENT, write_files
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _WIDTH = 120
 _LEFT_OUT = ("example", "examples", "headers", "x-codeSamples")

@@ -15,8 +15,8 @@ from scripts import api_reference, publication, settings_reference
 from scripts.markdown import either, table, whole
 from waypost.cli.lazy_command import LazyCommand
 from waypost.cli.main import app
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 ROOT = Path(__file__).resolve().parent.parent
 _WRITTEN = "<!-- Written by `make docs`. Do not edit: change the code and run it again. -->\n"

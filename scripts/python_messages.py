@@ -9,14 +9,16 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from waypost.core.errors import not_found
 from waypost.db.schema.nouns import inside_sentence
-from waypost.errors import not_found
 
 Message = str | tuple[str, str]
-# Parts whose texts are never shown in the dashboard, or come from other catalogs.
+# Folders and modules whose texts are never shown in the dashboard, or come from other catalogs.
 _OTHER_PARTS = {
-    *("cli", "migrate", "server", "db", "backup", "observability", "mcp", "clicks", "demo", "storage"),
-    "visits",
+    *("cli", "clicks", "db", "demo", "http", "integrations/mcp", "server", "storage", "transfer/backup"),
+    *("transfer/migrate", "visits", "admin/account_deletion.py", "admin/installation.py", "admin/link_moves.py"),
+    *("admin/new_accounts.py", "admin/private_files.py", "admin/system_checks.py", "admin/two_factor_removal.py"),
+    *("admin/health.py", "core/logging.py", "core/metrics.py"),
 }
 _OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "formats.py"}
 _SENTENCE = re.compile(r"(%\(\w+\)s )?[A-Za-z%].*[a-z].* .*[.?]", re.DOTALL)
@@ -25,18 +27,21 @@ _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
 _MIN_LETTERS = 10
 _MODULES_WITH_LABELS = {
     *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py"),
-    *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py", "accounts/deletion.py"),
+    *("palette/commands.py", "items/statistics/checklists.py", "dashboard/app.py"),
+    *("items/pixels/pages.py", "items/accounts/deletion.py"),
 }
 # Their messages can be phrases, which are the reasons in other messages: `it takes too long`.
 _MODULES_WITH_REASONS = {
-    *("clicks/geo/databases.py", "http/safe_client.py", "imports/sources/http_reader.py", "storage/factory.py"),
+    *("clicks/geo/databases.py", "http/safe_client.py", "storage/factory.py"),
+    "transfer/imports/sources/http_reader.py",
 }
 _NOUNS, _NOUN_TEXTS = "db/schema/nouns.py", ("label", "labels", "new_label", "keywords")
-_FINDINGS = "server/system_checks.py"
+_FINDINGS = "admin/system_checks.py"
 _REASON = re.compile(r"([a-z]|%\(\w+\)s )\S* .*[a-z].*[^.]", re.DOTALL)
 _VALIDATION = "api/responses.py"
 _MODULES_OF_VALIDATORS = {
-    *("api/types.py", "bios/schemas.py", "http/media_types.py", "imports/schemas.py", "links/targeting.py"),
+    *("api/types.py", "items/bios/schemas.py", "http/media_types.py", "transfer/imports/schemas.py"),
+    "items/links/targeting.py",
 }
 
 
@@ -48,13 +53,13 @@ def python_messages(package: Path) -> Iterator[Message]:
             yield from _value_errors(ast.parse(path.read_text()))
         if name.as_posix() in _MODULES_WITH_REASONS:
             yield from filter(_REASON.fullmatch, _texts(ast.parse(path.read_text())))
-        if name.parts[0] == "imports":
+        if name.parts[:2] == ("transfer", "imports"):
             yield from _losses(ast.parse(path.read_text()))
         if name.as_posix() == _NOUNS:
             yield from _nouns(ast.parse(path.read_text()))
         if name.as_posix() == _FINDINGS:
             yield from _findings(ast.parse(path.read_text()))
-        if name.parts[0] in _OTHER_PARTS or _is_other_module(name):
+        if _is_other_module(name):
             continue
         tree = ast.parse(path.read_text())
         if name.as_posix() == _VALIDATION:
@@ -64,8 +69,9 @@ def python_messages(package: Path) -> Iterator[Message]:
 
 
 def _is_other_module(name: Path) -> bool:
-    is_protocol = name.parts[0] in ("api", "bulk", "http") and name.as_posix() != _VALIDATION
-    return is_protocol or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
+    is_other_part = not _OTHER_PARTS.isdisjoint(path.as_posix() for path in (name, *name.parents))
+    is_protocol = name.parts[0] in ("api", "bulk") and name.as_posix() != _VALIDATION
+    return is_other_part or is_protocol or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
 
 
 def _messages(tree: ast.Module, *, labels: bool) -> Iterator[Message]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from waypost.qrcode import verify
-from waypost.qrcode.layout import FONT
-from waypost.qrcode.render import design
-from waypost.qrcode.styles import Gradient, Style
+from waypost.media.qrcode import verify
+from waypost.media.qrcode.layout import FONT
+from waypost.media.qrcode.render import design
+from waypost.media.qrcode.styles import Gradient, Style
 
 _TEXT = "https://go.example.com/spring"
 _COLUMNS, _SIDE, _GAP, _LINE = 4, 216, 28, 30

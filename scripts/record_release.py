@@ -15,10 +15,10 @@ from contextlib import closing
 from pathlib import Path
 
 from waypost import __version__
+from waypost.admin import installation, new_accounts
 from waypost.clicks.ingest.ingester import Ingester
+from waypost.core.settings import Settings
 from waypost.demo import content, visits
-from waypost.server import installation, new_accounts
-from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 MIGRATIONS = "src/waypost/db/migrations/versions"

@@ -7,8 +7,8 @@ from typing import NamedTuple, get_args
 from pydantic.fields import FieldInfo
 
 from scripts.markdown import either, table, whole
-from waypost import secret_files
-from waypost.settings import Settings
+from waypost.core import secret_files
+from waypost.core.settings import Settings
 
 _INTRODUCTION = """\
 # Settings

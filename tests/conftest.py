@@ -23,13 +23,13 @@ from tests.support.connection_cache import ConnectionCache
 from tests.support.databases import is_left_out
 from tests.support.ingester import running_ingester
 from tests.support.postgres import DatabasePool, running_postgres
-from waypost import credentials
-from waypost.accounts import ops
-from waypost.app import build
 from waypost.auth import api_keys
+from waypost.core import credentials
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.settings import Settings
+from waypost.items.accounts import ops
+from waypost.server.app import build
 
 # Modules with fixtures.
 pytest_plugins = [

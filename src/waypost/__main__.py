@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from waypost import module_loading, process_signals
+from waypost.core import module_loading, process_signals
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ from sqlalchemy import select, update
 from tests.conftest import BASE, PASSWORD, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
-from waypost import credentials
-from waypost.accounts import ops
+from waypost.core import credentials
 from waypost.db.schema import accounts
+from waypost.items.accounts import ops
 
 TAKEN = "That e-mail address is taken. Please use another one."
 

@@ -10,12 +10,12 @@ from tests.support.bios import new_bio_with_all_parts, state_of
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.seed import fill_all_tables
 from tests.support.trash import move
-from waypost.accounts import deletion, ops
-from waypost.backup.files import stored_files
+from waypost.admin import account_deletion
+from waypost.core.errors import Problem
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.server import account_deletion
+from waypost.items.accounts import deletion, ops
+from waypost.transfer.backup.files import stored_files
 
 pytestmark = ON_BOTH_DATABASES  # the deletion of every table's rows
 _OWNED = [table for table in schema.metadata.sorted_tables if "account" in table.c]

@@ -17,11 +17,11 @@ from tests.support.assertions import refused
 from tests.support.cli import ANA, RunCommand
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.server import Server, at_once, serving
-from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.auth.api_keys import ACCOUNT_FACTOR, MAX_KEYS
+from waypost.core.errors import Kind, Problem
 from waypost.db.schema import accounts, plans
-from waypost.errors import Kind, Problem
+from waypost.items.accounts import ops
 
 pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 NOON = 1_900_000_000

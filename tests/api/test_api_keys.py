@@ -13,14 +13,14 @@ from structlog.testing import capture_logs
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
-from waypost import clock
-from waypost.accounts import ops
-from waypost.api import rate_limit
-from waypost.app import build
 from waypost.auth import api_keys as auth_api_keys
+from waypost.auth import key_limits
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import api_keys
-from waypost.settings import Settings
+from waypost.items.accounts import ops
+from waypost.server.app import build
 
 REFUSAL = {"error": 1, "message": "A valid API key is required to use this service.", "code": "api_key_required"}
 RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
@@ -152,7 +152,7 @@ def test_internal_error_returns_request_id_only(ana: Person, monkeypatch: pytest
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("secret words of the inside")
 
-    for module, name in ((ops, "get"), (rate_limit, "claim")):  # behind the context, and in it
+    for module, name in ((ops, "get"), (key_limits, "claim")):  # behind the context, and in it
         with monkeypatch.context() as patch, capture_logs():  # a traceback is long
             patch.setattr(module, name, crash)
             response = ana.call("GET", "/account")

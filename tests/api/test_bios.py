@@ -9,8 +9,8 @@ from sqlalchemy import insert
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
+from waypost.core.settings import Settings
 from waypost.db.schema import blocklist_entries
-from waypost.settings import Settings
 from waypost.urls import alias_rules
 
 TAKEN = "That alias is taken. Please choose another one."

@@ -9,7 +9,7 @@ from tests.conftest import Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _OTHER = "93.184.216.35"
 CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect=True, ids=["on"])

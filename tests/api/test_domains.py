@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 TAKEN = "That domain is in use already."
 

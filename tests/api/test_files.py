@@ -12,10 +12,10 @@ from tests.contract.shapes import FILE, FILE_DETAILS, differs
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import new_file, objects, upload
-from waypost.accounts import ops as accounts
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 

@@ -6,9 +6,9 @@ from sqlalchemy import select, update
 
 from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
-from waypost import credentials
-from waypost.api.rate_limit import ApiKeyLimiter
 from waypost.auth import api_keys
+from waypost.auth.key_limits import ApiKeyLimiter
+from waypost.core import credentials
 from waypost.db.database import Database
 from waypost.db.schema import accounts
 from waypost.db.schema import api_keys as key_table

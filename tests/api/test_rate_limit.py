@@ -16,13 +16,13 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import at_once, serving
-from waypost import credentials
-from waypost.accounts import ops
-from waypost.app import build
 from waypost.auth import api_keys
+from waypost.core import credentials
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts
-from waypost.settings import Settings
+from waypost.items.accounts import ops
+from waypost.server.app import build
 
 pytestmark = ON_BOTH_DATABASES  # limits over several nodes
 NOON = 1_900_000_000

@@ -22,10 +22,10 @@ from tests.support.qr_decoders import png
 from waypost.api import request_budget
 from waypost.api.request_budget import MAX_FETCHES
 from waypost.auth import api_keys
+from waypost.core.settings import Settings
 from waypost.db.schema import accounts
 from waypost.http.fetch_slots import MAX_OF_ACCOUNT
-from waypost.pictures import sources
-from waypost.settings import Settings
+from waypost.media.pictures import sources
 
 pytestmark = ON_SQLITE
 _HOST = "pictures.example"

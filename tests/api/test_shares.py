@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import new_link
-from waypost.shares import ops
+from waypost.items.shares import ops
 
 _FIELDS = {
     *("id", "type", "itemid", "url", "title", "slug", "haspassword", "firstday", "lastday", "days", "timezone"),

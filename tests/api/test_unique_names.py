@@ -14,11 +14,11 @@ from tests.conftest import Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.trash import entries, move, restore
-from waypost.accounts import ops, stored_logins
-from waypost.accounts import ops as accounts
+from waypost.core.errors import Problem
 from waypost.db import schema, unique_names
 from waypost.db.migrations import versions
-from waypost.errors import Problem
+from waypost.items.accounts import ops, stored_logins
+from waypost.items.accounts import ops as accounts
 
 pytestmark = ON_BOTH_DATABASES  # unique indexes and migrations of names
 _NFC, _NFD = "Köln", unicodedata.normalize("NFD", "Köln")

@@ -15,16 +15,16 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.backup import files_in, store_in
 from tests.support.seed import all_rows, fill_all_tables
 from tests.support.threads import join
-from waypost.accounts import ops as accounts
-from waypost.app import build
 from waypost.auth import api_keys
-from waypost.backup import archive
-from waypost.campaigns import ops as campaigns
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import maintenance, upgrade
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.links import ops as links
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.campaigns import ops as campaigns
+from waypost.items.links import ops as links
+from waypost.server.app import build
+from waypost.transfer.backup import archive
 
 
 def test_restore_returns_every_row_and_file(

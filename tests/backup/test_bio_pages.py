@@ -14,11 +14,11 @@ from tests.support.backup import copy_of_database, store_in
 from tests.support.bios import follow, new_bio_with_all_parts, open_bio, state_of
 from tests.support.databases import ON_SQLITE
 from tests.support.trash import entries, move, restore
-from waypost.app import build
-from waypost.backup import archive
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.migrate import database as migrate_database
-from waypost.settings import Settings
+from waypost.server.app import build
+from waypost.transfer.backup import archive
+from waypost.transfer.migrate import database as migrate_database
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from tests.support.backup import files_in, store_in
 from tests.support.files import new_file
 from tests.support.newcomer import Newcomer, newcomer
 from tests.support.seed import all_rows
-from waypost.backup import archive
-from waypost.backup.archive import ArchiveSummary
-from waypost.backup.file_copies import FileCopies
+from waypost.core.errors import Problem
 from waypost.db.database import Database
-from waypost.errors import Problem
+from waypost.transfer.backup import archive
+from waypost.transfer.backup.archive import ArchiveSummary
+from waypost.transfer.backup.file_copies import FileCopies
 
 _CONTENTS = (b"one" * 50_000, b"two", b"three")
 _DAY = 86_400

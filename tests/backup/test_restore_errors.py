@@ -13,10 +13,10 @@ from sqlalchemy import inspect
 from tests.conftest import Person
 from tests.support.backup import files_in, store_in, write_file
 from tests.support.seed import all_rows
-from waypost.backup import archive
+from waypost.core.errors import Problem
 from waypost.db import upgrade
 from waypost.db.database import Database
-from waypost.errors import Problem
+from waypost.transfer.backup import archive
 
 
 def test_restore_into_database_with_accounts_is_rejected(

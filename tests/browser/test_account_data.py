@@ -10,10 +10,10 @@ from tests.conftest import PASSWORD, Person
 from tests.support.browser import served
 from tests.support.browser_login import examine, signed_in_page
 from tests.support.databases import ON_SQLITE
-from waypost.accounts import ops
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.items.accounts import ops
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 

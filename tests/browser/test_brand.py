@@ -11,7 +11,7 @@ from tests.support.browser_login import examine, sign_in
 from tests.support.databases import ON_SQLITE
 from tests.support.layout import check_layout
 from tests.support.visits import new_link
-from waypost.branding.colors import accents
+from waypost.media.branding.colors import accents
 
 pytestmark = ON_SQLITE
 _NAME = "Donaudampfschifffahrtsgesellschaft <b>Wien</b> & Söhne GmbH"  # 59 characters, one of them a long word

@@ -9,11 +9,11 @@ from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.visits import new_link
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.overlays import submissions
-from waypost.overlays.submissions import Answers
-from waypost.settings import Settings
+from waypost.items.overlays import submissions
+from waypost.items.overlays.submissions import Answers
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 PATHS = (

@@ -13,10 +13,10 @@ from tests.conftest import PASSWORD, Person
 from tests.support.browser import HOST, served, window
 from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.moderation import blocklist, reports
-from waypost.settings import Settings
+from waypost.items.moderation import blocklist, reports
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 PATHS = (

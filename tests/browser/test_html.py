@@ -14,7 +14,7 @@ from tests.support.form_pages import form_pages, public_form_pages, signed_out_p
 from tests.support.html_tools import crawl, html_faults
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.visits import ACCEPT_HTML, visit
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 pytestmark = ON_SQLITE
 _MIN_PAGES = 300

@@ -11,9 +11,9 @@ from tests.support.archives import export
 from tests.support.browser import served, window
 from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 SHOP = "https://example.com/shop"

@@ -10,9 +10,9 @@ from tests.support.fake_internet import FakeInternet
 from tests.support.overlays import new_overlay
 from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import FIREFOX, clicks, new_link
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 TARGET = "https://target.example/page"

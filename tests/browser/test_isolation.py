@@ -14,7 +14,7 @@ from tests.support.browser_login import sign_in
 from tests.support.databases import ON_SQLITE
 from tests.support.overlays import new_overlay
 from tests.support.visits import CHROME, new_link
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 pytestmark = ON_SQLITE
 _PATHS = (

@@ -9,8 +9,8 @@ from tests.support.browser import window
 from tests.support.browser_login import sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as groups
+from waypost.items.campaigns import ops as campaigns
+from waypost.items.channels import ops as groups
 
 pytestmark = ON_SQLITE
 PAGE = b"<title>Boots</title><meta name=description content='Warm and dry'>"

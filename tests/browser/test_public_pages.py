@@ -13,7 +13,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.layout import WIDTHS, layout_faults
 from tests.support.public_pages import ROOT_PAGE, TARGET, public_pages
 from tests.support.visits import CHROME, clicks
-from waypost.moderation import reports
+from waypost.items.moderation import reports
 
 pytestmark = ON_SQLITE
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}

@@ -11,8 +11,8 @@ from tests.support.browser import window
 from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import LOGO, new_code, png
-from waypost.qrcode import verify
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.media.qrcode import verify
 
 pytestmark = ON_SQLITE
 

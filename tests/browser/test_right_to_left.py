@@ -16,11 +16,11 @@ from tests.support.layout import WIDTHS, layout_faults, mirror_faults
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME
-from waypost.app import build
+from waypost.core.languages import PSEUDO_LANGUAGE
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.languages import PSEUDO_LANGUAGE
-from waypost.moderation import reports
-from waypost.settings import Settings
+from waypost.items.moderation import reports
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 _ATTEMPTS = 100

@@ -18,10 +18,10 @@ from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import public_pages
 from tests.support.url_fields import EVIL, URL_FIELDS
 from tests.support.visits import ACCEPT_HTML, CHROME, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import bios, campaigns, files, links, overlays, qrs, splashes
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 NASTY = (

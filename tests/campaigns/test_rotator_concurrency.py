@@ -16,10 +16,10 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import Server, serving
 from tests.support.visits import new_link
-from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
-from waypost.campaigns.rotator import RotatorVisit, find_rotator, take
 from waypost.db.database import Database
+from waypost.items.accounts import ops as accounts
+from waypost.items.campaigns.rotator import RotatorVisit, find_rotator, take
 
 pytestmark = ON_BOTH_DATABASES
 

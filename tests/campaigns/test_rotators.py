@@ -10,8 +10,8 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, IPHONE, clicks, new_link, visit
-from waypost.campaigns import rotator
 from waypost.db import schema
+from waypost.items.campaigns import rotator
 
 
 def test_rotator_redirects_to_each_link(service: AsgiClient, ana: Person) -> None:

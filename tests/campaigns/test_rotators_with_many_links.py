@@ -13,10 +13,10 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import visit
-from waypost import clock
-from waypost.campaigns import rotator_candidates
-from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
+from waypost.core import clock
 from waypost.db.schema import links, rotator_links
+from waypost.items.campaigns import rotator_candidates
+from waypost.items.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 
 pytestmark = ON_BOTH_DATABASES
 

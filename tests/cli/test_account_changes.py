@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.support.cli import ANA, RunCommand, call, opened, status
+from waypost.admin.installation import open_database
+from waypost.core.settings import Settings
 from waypost.db import schema
-from waypost.server.installation import open_database
-from waypost.settings import Settings
 
 BEN = ("account", "add", "--email", "ben@example.com", "--username", "ben", "--json")
 

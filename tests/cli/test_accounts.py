@@ -15,11 +15,11 @@ from tests.support.cli import ANA, RunCommand, opened, status
 from tests.support.dashboard_client import Browser
 from tests.support.mailbox import mailbox
 from tests.support.server import serving
+from waypost.admin.installation import open_database
 from waypost.auth import sessions, two_factor
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.server.installation import open_database
-from waypost.settings import Settings
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import ANA, RunCommand, call
+from waypost.admin.installation import open_database
 from waypost.auth import sessions
-from waypost.server.installation import open_database
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _BEN = ("account", "add", "--email", "ben@example.com", "--username", "ben", "--json")
 _HOST = "go.brand.example"

@@ -12,12 +12,12 @@ import pytest
 
 from tests.support.cli import ANA, RunCommand, status
 from waypost import __version__
+from waypost.admin.installation import open_database
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.files import ops as files
-from waypost.moderation import reports
-from waypost.routers import api_document
-from waypost.server.installation import open_database
-from waypost.settings import Settings
+from waypost.items.files import ops as files
+from waypost.items.moderation import reports
+from waypost.server.routers import api_document
 from waypost.storage.factory import open_store
 
 _GONE = "2001-01-01"

@@ -19,10 +19,10 @@ from tests.support.databases import damage_table
 from tests.support.files import new_file
 from tests.support.server import free_port
 from tests.support.source import ROOT, SOURCE
-from waypost.app import build
+from waypost.admin import system_checks
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.server import system_checks
-from waypost.settings import Settings
+from waypost.server.app import build
 
 
 def _prepare_nothing(_home: Path) -> None:
@@ -220,7 +220,7 @@ def test_folder_that_lost_its_database_is_error(run: RunCommand, trace: str) -> 
 
 
 def test_every_code_is_documented() -> None:
-    source = (SOURCE / "server" / "system_checks.py").read_text()
+    source = (SOURCE / "admin" / "system_checks.py").read_text()
     uses = Counter(re.findall(r'"(W\d{3})"', source))
     assert [code for code, number in uses.items() if number > 1] == ["W002"]  # one meaning each; a disk has two levels
     codes = {*uses, "W000"}

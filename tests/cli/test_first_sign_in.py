@@ -16,13 +16,13 @@ from tests.support.dashboard_client import Browser
 from tests.support.load import until
 from tests.support.server import Server, free_port, serving
 from tests.support.threads import join
-from waypost.accounts import first_sign_in, ops
-from waypost.app import build
+from waypost.admin import private_files
 from waypost.auth import sessions
-from waypost.credentials import hash_password
+from waypost.core.credentials import hash_password
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.server import private_files
-from waypost.settings import Settings
+from waypost.items.accounts import first_sign_in, ops
+from waypost.server.app import build
 
 _COMMAND = Path(sys.executable).with_name("waypost")
 

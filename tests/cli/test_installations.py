@@ -17,9 +17,9 @@ from tests.support.cli import ANA, RunCommand
 from tests.support.load import until
 from tests.support.nodes import database_copy
 from tests.support.server import free_port, serving
-from waypost.errors import Problem
-from waypost.server import installation
-from waypost.settings import Settings
+from waypost.admin import installation
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 
 _WITHOUT_INSTALLATION = {"serve", "demo", "restore", "settings", "version", "deploy-files", "openapi"}
 """Commands that need none: two create one, `demo` uses a temporary folder, and four only print or copy."""

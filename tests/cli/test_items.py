@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from tests.support.cli import ANA, RunCommand, call, opened
+from waypost.admin.installation import open_database
+from waypost.core.settings import Settings
 from waypost.db.schema import orphan_objects
-from waypost.server.installation import open_database
-from waypost.settings import Settings
 
 
 def _accounts(run: RunCommand) -> tuple[str, str]:

@@ -8,8 +8,8 @@ import pytest
 from tests.support.cli import ANA, CommandResult, RunCommand, call, opened
 from tests.support.clicks import run_out
 from waypost.clicks.ingest.ingester import Ingester
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 _HOST = "go.brand.example"
 _MOVE = ("account", "move-links", "ana", "ben")

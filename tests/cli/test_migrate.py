@@ -19,18 +19,18 @@ from tests.support.cli import RunCommand
 from tests.support.databases import ON_SQLITE
 from tests.support.s3 import running_s3
 from tests.support.seed import all_rows, fill_all_tables
+from waypost.admin import system_checks
+from waypost.admin.new_accounts import create_account
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.schema import events, installation, links
-from waypost.errors import Kind, Problem
-from waypost.files import ops as files
-from waypost.migrate import database as migrate_database
-from waypost.migrate import storage
-from waypost.server import system_checks
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
+from waypost.items.files import ops as files
 from waypost.storage.disk import DiskStore
 from waypost.storage.factory import open_store
+from waypost.transfer.migrate import database as migrate_database
+from waypost.transfer.migrate import storage
 
 _CONTENTS = {"a/one": b"\x00\xff" * 5000, "a/two": b"two", "b/three": bytes(range(256)) * 40_000}
 

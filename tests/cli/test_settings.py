@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import RunCommand
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 
 def test_settings_have_value_and_source(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

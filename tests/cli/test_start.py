@@ -16,8 +16,8 @@ POSTGRESQL = {"psycopg", "psycopg_binary"}
 PRELOAD = """
 import sys, uvicorn
 from waypost.server import workers
-workers.preload(uvicorn.Config("waypost.app:create", factory=True))
-from waypost.routers import fastapi_app
+workers.preload(uvicorn.Config("waypost.server.app:create", factory=True))
+from waypost.server.routers import fastapi_app
 print(fastapi_app.cache_info().currsize, *sys.modules)
 """
 
@@ -46,7 +46,7 @@ def test_workers_share_the_built_api_and_need_no_postgresql_driver() -> None:
     completed = subprocess.run([sys.executable, "-c", PRELOAD], capture_output=True, text=True, check=True, timeout=60)
     built, *loaded = completed.stdout.split()
     assert built == "1"
-    assert {"waypost.app", "fastapi"} <= set(loaded)
+    assert {"waypost.server.app", "fastapi"} <= set(loaded)
     assert not POSTGRESQL & set(loaded)
 
 

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import Connection
 
-from waypost.accounts import ops as accounts
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.links import ops as links
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import ops as links
 
 
 @pytest.fixture

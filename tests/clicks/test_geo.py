@@ -13,7 +13,7 @@ from tests.support.mmdb import mmdb
 from waypost.clicks.geo import lookup
 from waypost.clicks.geo.countries import NAMES, name_of
 from waypost.clicks.geo.lookup import Countries, Status, downloaded_file
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 BUILT = 1_750_000_000  # 2025-06-15
 NETWORKS = {

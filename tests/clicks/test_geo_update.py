@@ -20,8 +20,8 @@ from waypost.cli import geo as cli_geo
 from waypost.cli.main import main
 from waypost.clicks.geo import download
 from waypost.clicks.geo.lookup import Countries, downloaded_file
-from waypost.errors import Kind, Problem
-from waypost.settings import Settings
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 
 NAME = "tables.example"
 URL = f"http://{NAME}/country.mmdb.gz"

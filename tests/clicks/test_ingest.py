@@ -16,11 +16,11 @@ from tests.support.visits import GOOGLEBOT
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import LATE
 from waypost.clicks.journal.writer import Journal
+from waypost.core.errors import Kind, Problem
+from waypost.core.metrics import exposition
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_times
-from waypost.errors import Kind, Problem
-from waypost.observability.metrics import exposition
-from waypost.settings import Settings
 
 FAULT_POINTS = [
     *("classified", "visitors", "times", "labels", "totals", "events", "positions", "committed", "flushed", "removed"),
@@ -61,7 +61,7 @@ import os, pathlib, sys
 from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.db.database import Database, Durability
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()
 """

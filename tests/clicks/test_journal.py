@@ -15,14 +15,14 @@ from structlog.testing import capture_logs
 
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
-from waypost import clock
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.lock import WAKE_PIPE, wake_ingester
 from waypost.clicks.journal import writer
 from waypost.clicks.journal.entry import HEAD, LATE, PREFETCH, SCAN, format_line, item_fields
 from waypost.clicks.journal.writer import Journal
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 LINK = item_fields(3, "link", 7)
 CUT = b"\t".join((b"x" * 512, b"y" * 1024, b"z" * 64))

@@ -20,10 +20,10 @@ from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABEL
 from waypost.clicks.journal.entry import format_line, item_fields
 from waypost.clicks.journal.writer import Journal
 from waypost.clicks.stats import reports, verify
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times
-from waypost.links import ops as links
-from waypost.settings import Settings
+from waypost.items.links import ops as links
 
 VISITS = 5000
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC

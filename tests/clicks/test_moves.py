@@ -13,19 +13,19 @@ from tests.support.clicks import NOW_MS, click, run_out
 from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import GOOGLEBOT
-from waypost.accounts import ops as accounts
 from waypost.clicks import moves
 from waypost.clicks.blocks import compaction, encoding
 from waypost.clicks.ingest import label_limits
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
 from waypost.clicks.stats import verify
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, edits, events, visit_blocks, visitors
 from waypost.db.schema import links as links_table
-from waypost.links import account_moves, ops
-from waypost.links.account_moves import MoveRequest
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import account_moves, ops
+from waypost.items.links.account_moves import MoveRequest
 
 _DAY_MS = 86_400_000
 

@@ -14,12 +14,12 @@ from tests.support.visits import CHROME, FIREFOX
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import format_line, item_fields
 from waypost.clicks.journal.writer import Journal
+from waypost.core.settings import Settings
 from waypost.db import change_log
 from waypost.db.database import Database
 from waypost.db.schema import changes as changes_table
 from waypost.db.schema import events, metadata, visitor_salts, visitors
 from waypost.db.schema import links as links_table
-from waypost.settings import Settings
 
 MIDNIGHT = 1_799_971_200  # 2027-01-15 00:00:00 UTC
 DAY = 86_400

@@ -12,10 +12,10 @@ from tests.support.visits import FIREFOX
 from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database, Durability
 from waypost.db.schema import segments
-from waypost.errors import Problem
-from waypost.settings import Settings
 
 
 def test_batches_are_bounded_by_lines_and_bytes(

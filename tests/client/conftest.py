@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 from waypost_client import AsyncWaypost, Waypost
 
 from tests.support.server import serving
-from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.db.database import Database
+from waypost.items.accounts import ops
 
 
 @dataclass(frozen=True)

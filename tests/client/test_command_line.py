@@ -15,8 +15,8 @@ import pytest
 from waypost_client.cli import commands
 
 from tests.client.conftest import Service
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _URL = "https://example.com/page"
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -16,9 +16,9 @@ from waypost_client.sync.requests import Requests
 from client.generator.files import DOCUMENT, PACKAGE, generated_files, generated_paths
 from scripts.generate_client import client_document
 from waypost import __version__
-from waypost.errors import Kind
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.errors import Kind
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _METHODS = [item for path in api_document(Settings())["paths"].values() for item in path.values()]
 _OPERATIONS = {operation["operationId"] for operation in _METHODS}

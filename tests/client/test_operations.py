@@ -10,8 +10,8 @@ import pytest
 from waypost_client.errors import ImportStateError, InvalidError, KeyRequiredError, NotFoundError, TakenError
 
 from tests.client.conftest import Caller, Service, opened
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _URL = "https://example.com/page"
 _IMAGE = "data:image/png;base64,"

@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 from tests.support.caddy import https_get, running_caddy
 from tests.support.databases import ON_SQLITE
 from tests.support.server import free_port, serving
-from waypost import credentials
-from waypost.accounts import ops
 from waypost.auth import api_keys
+from waypost.core import credentials
 from waypost.db.database import Database
+from waypost.items.accounts import ops
 
 
 def _key(tx: Connection) -> str:

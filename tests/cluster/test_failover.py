@@ -15,11 +15,11 @@ from sqlalchemy import Connection, text
 
 from tests.support.load import until
 from tests.support.postgres import FAST_OPTIONS, Postgres, own_postgres
+from waypost.admin import system_checks
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import change_log, notifications, schema
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.server import system_checks
-from waypost.settings import Settings
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
 

@@ -14,18 +14,18 @@ from sqlalchemy import Connection, func, select
 from tests.support.load import ALIASES, LIMIT, Load, check, until
 from tests.support.nodes import Nodes, two_nodes_for_load
 from tests.support.server import processes
-from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import verify
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, events, links
+from waypost.items.accounts import ops
 
 _MOVED = (*ALIASES, "limited")
 _COMMAND = """
 import sys
 from waypost.cli.main import main
-from waypost.server import link_moves
+from waypost.admin import link_moves
 link_moves._LINKS = 1  # so that it can be killed between two batches
 sys.argv = ["waypost", "account", "move-links", *sys.argv[1:], "--yes"]
 main()

@@ -18,16 +18,16 @@ from tests.support.load import until
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.server import Server, at_once
 from tests.support.threads import join
-from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import format_line, item_fields
 from waypost.clicks.journal.writer import Journal
+from waypost.core.settings import Settings
 from waypost.db import leases, notifications
 from waypost.db.database import Database
 from waypost.db.notifications import Wakeup
 from waypost.db.schema import links
-from waypost.settings import Settings
+from waypost.items.accounts import ops
 
 _HOST = {"Host": "go.localhost:8000"}
 _REQUESTS = 60

@@ -18,10 +18,10 @@ from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import until
 from tests.support.server import free_port
 from tests.support.system_packages import program
+from waypost.admin import system_checks
+from waypost.core.settings import Settings
 from waypost.db import notifications
 from waypost.db.database import Database
-from waypost.server import system_checks
-from waypost.settings import Settings
 
 Pooled = Callable[..., AbstractContextManager[str]]
 pytestmark = ON_POSTGRESQL

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.contract.endpoints import ItemIds
 from tests.support.visits import DESTINATION
-from waypost.accounts import ops
+from waypost.items.accounts import ops
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from tests.support.nodes import two_nodes
 from tests.support.server import Server, serving
 from waypost.auth import sessions
 from waypost.db.database import Database
+from waypost.db.signing import installation_signer
 from waypost.http.csrf import csrf_token
-from waypost.signing import installation_signer
 
 
 @dataclass(frozen=True)

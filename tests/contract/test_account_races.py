@@ -15,13 +15,13 @@ from sqlalchemy import Connection, update
 from tests.contract.resources import RESOURCES
 from tests.contract.service import Service, running
 from tests.support.server import at_once
-from waypost import credentials
-from waypost.accounts import ops
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.auth.api_keys import MAX_KEYS
+from waypost.core import credentials
 from waypost.db.schema import accounts
-from waypost.moderation import reports
-from waypost.signing import installation_signer
+from waypost.db.signing import installation_signer
+from waypost.items.accounts import ops
+from waypost.items.moderation import reports
 
 _ROUNDS = 4
 _COPIES = 6

@@ -8,9 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from waypost.api.examples import example_of
-from waypost.errors import Kind
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.errors import Kind
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 VERBS = {
     "apply",

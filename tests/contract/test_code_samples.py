@@ -13,8 +13,8 @@ import pytest
 
 from tests.contract.resources import RESOURCES
 from tests.support.server import Server, serving
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _NODE_RUNNER = """
 for (const file of process.argv.slice(2)) {

@@ -18,8 +18,8 @@ from tests.conftest import BASE, Person
 from tests.contract.resource import Resource
 from tests.contract.resources import RESOURCES
 from tests.support.databases import ON_SQLITE
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 _PACKAGE = "generated_client"
 

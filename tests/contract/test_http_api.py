@@ -10,7 +10,7 @@ from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
 from tests.contract.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
 from tests.support.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.support.visits import DESTINATION
-from waypost import clock
+from waypost.core import clock
 from waypost.db.schema import accounts
 
 

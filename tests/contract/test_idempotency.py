@@ -10,12 +10,12 @@ from sqlalchemy import func, select, update
 from tests.conftest import Person
 from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
 from tests.support.imports import await_import, plan, run
-from waypost import clock
 from waypost.clicks.ingest import ingester
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.schema import idempotency_keys
-from waypost.routers import API_ROUTERS
-from waypost.settings import Settings
+from waypost.server.routers import API_ROUTERS
 
 URL = "https://example.com/"
 _MORE = (

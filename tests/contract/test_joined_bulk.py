@@ -6,7 +6,7 @@ from tests.conftest import Person
 from tests.contract.bulk_requests import bulk, update_links
 from tests.contract.endpoints import ItemIds
 from tests.support.statements import recorded_statements
-from waypost.moderation import blocklist
+from waypost.items.moderation import blocklist
 
 URL = "https://example.com/"
 

@@ -17,11 +17,11 @@ from tests.support.mcp_agent import agent_of
 from tests.support.overlays import form_fields, open_overlay, send_form
 from tests.support.source import SOURCE
 from tests.support.visits import clicks, new_link, visit
-from waypost.app import build
+from waypost.core.errors import unavailable
+from waypost.core.settings import Settings
 from waypost.db import maintenance
 from waypost.db.database import Database
-from waypost.errors import unavailable
-from waypost.settings import Settings
+from waypost.server.app import build
 
 MESSAGE = "The service is in maintenance"
 
@@ -152,33 +152,39 @@ def test_mode_is_kept_while_the_database_does_not_answer(
 
 # Modules that write to the database without asking for the mode.
 _ALWAYS_WRITE = {
+    "admin/account_deletion.py": "accounts whose time is over",
+    "admin/health.py": "proof that the database can be written",
+    "admin/installation.py": "command of the operator",
+    "admin/link_moves.py": "command of the operator",
+    "admin/new_accounts.py": "command of the operator",
+    "admin/two_factor_removal.py": "command of the operator",
     "api/idempotency.py": "claims of keys",
-    "api/rate_limit.py": "rate limits",
-    "campaigns/public.py": "rotators",
+    "auth/key_limits.py": "rate limits",
+    "items/campaigns/public.py": "rotators",
     "clicks/ingest/ingester.py": "counted clicks",
     "dashboard/app.py": "last use of sessions",
     "db/notifications.py": "wake-ups of other processes",
     "db/upgrade.py": "migrations",
-    "exports/runner.py": "claims of exports",
-    "files/file_visits.py": "limits of downloads",
-    "files/file_server.py": "limits of downloads",
-    "files/upload.py": "uploads in progress",
-    "imports/apply.py": "command of the operator",
-    "imports/click_history.py": "command of the operator",
+    "transfer/exports/runner.py": "claims of exports",
+    "items/files/file_visits.py": "limits of downloads",
+    "items/files/file_server.py": "limits of downloads",
+    "items/files/upload.py": "uploads in progress",
+    "transfer/imports/apply.py": "command of the operator",
+    "transfer/imports/click_history.py": "command of the operator",
     "clicks/blocks/compaction.py": "copies of visits that are counted",
-    "imports/archives/apply_parts.py": "partitions for batches of imports",
-    "imports/archives/parts.py": "rows of a plan, in batches after `check`",
-    "imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
-    "imports/pace.py": "batches of imports, each after `check`",
-    "imports/undo.py": "command of the operator",
-    "imports/plan_removal.py": "command of the operator",
-    "imports/planner.py": "command of the operator",
-    "imports/plans.py": "command of the operator",
-    "links/dead_link_checker.py": "results of checks",
+    "transfer/imports/archives/apply_parts.py": "partitions for batches of imports",
+    "transfer/imports/archives/parts.py": "rows of a plan, in batches after `check`",
+    "transfer/imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
+    "transfer/imports/pace.py": "batches of imports, each after `check`",
+    "transfer/imports/undo.py": "command of the operator",
+    "transfer/imports/plan_removal.py": "command of the operator",
+    "transfer/imports/planner.py": "command of the operator",
+    "transfer/imports/plans.py": "command of the operator",
+    "items/links/dead_link_checker.py": "results of checks",
     "storage/cleanup.py": "contents that are already deleted",
     "visits/click_limits.py": "click limits",
 }
-_COMMANDS = ("backup/", "cli/", "migrate/", "server/", "demo/")
+_COMMANDS = ("transfer/backup/", "cli/", "transfer/migrate/", "server/", "demo/")
 
 
 def test_every_other_write_of_a_request_asks_for_the_mode() -> None:

@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
-from waypost.routers import API_ROUTERS, api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import API_ROUTERS, api_document
 
 pytestmark = ON_SQLITE
 NOUNS = sorted({str(tag) for router in API_ROUTERS for tag in router.tags})

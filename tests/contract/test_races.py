@@ -14,7 +14,7 @@ import pytest
 from tests.contract.resources import RESOURCES
 from tests.contract.service import Service, running
 from tests.support.server import at_once
-from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
+from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 
 _NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "utm", "domain", "splash", "overlay", "share")
 _UPDATES: Mapping[str, Mapping[str, Any]] = {

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import click_totals, new_link, visit
+from waypost.core.errors import Problem
 from waypost.db.schema import links
-from waypost.errors import Problem
 
 _TEXTS = ("\0", "a\0b", "\ud800", "\udfff", "\0\ud800")
 _NUMBERS = (2**53, 2**63, 2**64, -(2**63) - 1, 10**30, 10**400)

@@ -14,12 +14,12 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.logins import service_with_mail
 from tests.support.threads import join
-from waypost.accounts import deletion, ops
+from waypost.admin import account_deletion
 from waypost.auth import api_keys
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts, leases
-from waypost.server import account_deletion
-from waypost.settings import Settings
+from waypost.items.accounts import deletion, ops
 
 _LATER = deletion.GRACE_SECONDS + 60
 

@@ -11,11 +11,11 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.logins import add_factor, service_with_mail
-from waypost import clock
-from waypost.app import build
 from waypost.auth import api_keys, two_factor
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 NEW = "another password"
 START = "2026-11-21 12:00:00Z"

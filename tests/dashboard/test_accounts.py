@@ -12,11 +12,11 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
-from waypost import clock
-from waypost.accounts import email_links, ops
-from waypost.app import build
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.items.accounts import email_links, ops
+from waypost.server.app import build
 
 NEW = "another password"
 _REFUSED = "This username or e-mail address cannot be used. Please try another."

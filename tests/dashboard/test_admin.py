@@ -11,11 +11,11 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from waypost import __version__
-from waypost.accounts import ops
 from waypost.db.database import Database
 from waypost.db.schema import accounts
-from waypost.moderation import blocklist, reports
-from waypost.routers import DASHBOARD_PAGES
+from waypost.items.accounts import ops
+from waypost.items.moderation import blocklist, reports
+from waypost.server.routers import DASHBOARD_PAGES
 
 ADMIN_PAGES = [page for page in DASHBOARD_PAGES if page.path.startswith("/dashboard/admin")]
 TARGET = "https://shop.bad.example/offer"

@@ -14,12 +14,12 @@ from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
 from tests.support.visits import new_link
-from waypost.app import build
-from waypost.branding import store
-from waypost.branding.brand import NO_BRAND, Brand, dashboard_style
+from waypost.core.settings import Settings
 from waypost.dashboard.brand_assets import style_path
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.media.branding import store
+from waypost.media.branding.brand import NO_BRAND, Brand, dashboard_style
+from waypost.server.app import build
 
 _NAME = "Acme <b>&</b> Söhne"
 _ESCAPED = "Acme &lt;b&gt;&amp;&lt;/b&gt; Söhne"

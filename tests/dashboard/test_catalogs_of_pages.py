@@ -11,10 +11,10 @@ from tests.support.fake_internet import FakeInternet
 from tests.support.form_pages import form_pages, public_form_pages, signed_out_paths, submit
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.visits import ACCEPT_HTML, visit
-from waypost.app import build
+from waypost.core.languages import _Formatted
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.languages import _Formatted
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 

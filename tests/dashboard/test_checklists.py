@@ -9,11 +9,11 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import DESTINATION
-from waypost.backup import archive
 from waypost.clicks.geo import lookup
-from waypost.settings import Settings
-from waypost.statistics import checklists
+from waypost.core.settings import Settings
+from waypost.items.statistics import checklists
 from waypost.storage.factory import open_store
+from waypost.transfer.backup import archive
 
 
 def _open_steps(dashboard: Browser, name: str) -> list[str] | None:

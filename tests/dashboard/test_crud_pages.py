@@ -12,10 +12,10 @@ from tests.support.dashboard_client import Browser, form_version, hidden_field, 
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
 from waypost.db.schema import submissions as submissions_table
-from waypost.overlays import submissions
-from waypost.overlays.submissions import Answers
-from waypost.pixels.ops import TYPES
-from waypost.pixels.pages import PROVIDERS
+from waypost.items.overlays import submissions
+from waypost.items.overlays.submissions import Answers
+from waypost.items.pixels.ops import TYPES
+from waypost.items.pixels.pages import PROVIDERS
 
 # For each resource: its API path, a form that creates one, a change, an invalid value and its error message.
 RESOURCES: dict[str, dict[str, Any]] = {

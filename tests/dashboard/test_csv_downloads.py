@@ -10,8 +10,8 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.imports import SHOP, plan, planned_rows
 from tests.support.visits import visit
-from waypost.csv_export import BOM
-from waypost.settings import Settings
+from waypost.core.csv_export import BOM
+from waypost.core.settings import Settings
 
 
 def _name(header: str) -> str:

@@ -12,7 +12,7 @@ from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, CHROME
 from waypost.dashboard.routing import PageRoute
-from waypost.routers import DASHBOARD_PAGES
+from waypost.server.routers import DASHBOARD_PAGES
 
 
 def _pages(method: str) -> list[PageRoute]:

@@ -8,9 +8,9 @@ from sqlalchemy import insert, update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts, link_checks
-from waypost.settings import Settings
 
 NOW = 1_800_000_000
 DAY = 86_400

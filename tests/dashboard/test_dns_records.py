@@ -8,9 +8,9 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 
 @ON_SQLITE

@@ -8,11 +8,11 @@ from tests.conftest import PASSWORD, Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.logins import service_with_mail
-from waypost.accounts import emails
+from waypost.core.languages import LANGUAGES
+from waypost.core.settings import Settings
 from waypost.dashboard.i18n import text_in
 from waypost.db.database import Database
-from waypost.languages import LANGUAGES
-from waypost.settings import Settings
+from waypost.items.accounts import emails
 
 _MESSAGES = {name: value for name, value in vars(emails).items() if isinstance(value, emails.Message)}
 _VALUES = {"service": "Waypost", "username": "ana", "name": "script", "email": "new@example.com", "time": "2026-12-01"}

@@ -14,9 +14,9 @@ from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.logins import add_factor
 from tests.support.source import ROOT
-from waypost import clock, credentials
-from waypost.accounts import email_links, ops
+from waypost.core import clock, credentials
 from waypost.db.schema import sessions
+from waypost.items.accounts import email_links, ops
 
 START = "2026-11-21 12:00:00Z"
 _NEW = "another password"

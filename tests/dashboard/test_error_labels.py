@@ -11,18 +11,18 @@ from tests.conftest import Person
 from tests.contract.resources import RESOURCES
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
-from waypost.bios.schemas import NewBio
-from waypost.campaigns.api import NewCampaign
-from waypost.channels.api import NewChannel
-from waypost.domains.api import NewDomain
-from waypost.links.schemas import NewLink
-from waypost.overlays.api import NewOverlay
-from waypost.pixels.api import NewPixel
-from waypost.qr.form import PARTS
-from waypost.qr.schemas import NewCode
-from waypost.shares.api import NewShare
-from waypost.splash.api import NewSplash
-from waypost.utm.api import NewTemplate
+from waypost.items.bios.schemas import NewBio
+from waypost.items.campaigns.api import NewCampaign
+from waypost.items.channels.api import NewChannel
+from waypost.items.domains.api import NewDomain
+from waypost.items.links.schemas import NewLink
+from waypost.items.overlays.api import NewOverlay
+from waypost.items.pixels.api import NewPixel
+from waypost.items.qr.form import PARTS
+from waypost.items.qr.schemas import NewCode
+from waypost.items.shares.api import NewShare
+from waypost.items.splash.api import NewSplash
+from waypost.items.utm.api import NewTemplate
 
 pytestmark = ON_SQLITE
 _MODELS = (

@@ -12,10 +12,10 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
 from tests.support.logins import add_factor, service_with_mail
-from waypost.accounts import email_links
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.items.accounts import email_links
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 _SECRET = "not the password"

@@ -9,7 +9,7 @@ from tests.conftest import Person
 from tests.contract.resources import RESOURCES
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
-from waypost.routers import DASHBOARD_PAGES
+from waypost.server.routers import DASHBOARD_PAGES
 
 pytestmark = ON_SQLITE
 _FORGED = "gone"

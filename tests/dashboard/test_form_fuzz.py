@@ -15,7 +15,7 @@ from tests.contract.resources import RESOURCES
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from waypost.dashboard.routing import PageRoute
-from waypost.routers import DASHBOARD_PAGES
+from waypost.server.routers import DASHBOARD_PAGES
 
 _FORMS_PER_ROUTE = 5
 _FIELD = re.compile(r'name="([^"]+)"')

@@ -12,7 +12,7 @@ from tests.support.dashboard_client import Browser, new_browser
 from tests.support.imports import SHOP, run
 from tests.support.visits import visit
 from waypost.clicks.stats import reports
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _NOTE = re.compile(r"(\d+) more clicks?(?:, which)? (?:was|were) imported without a time")
 

@@ -12,6 +12,7 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link, visit
+from waypost.core.languages import LANGUAGES, direction
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
@@ -23,7 +24,6 @@ from waypost.dashboard.i18n import (
     gettext,
     ngettext,
 )
-from waypost.languages import LANGUAGES, direction
 
 CATALOGS = sorted(Path("src/waypost/dashboard/locales").glob("*/LC_MESSAGES/messages.po"))
 

@@ -16,7 +16,7 @@ from tests.support.dashboard_client import Browser, form_version, hidden_field
 from tests.support.statements import counted_statements
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
-from waypost.links import list_export
+from waypost.items.links import list_export
 
 
 def _titles(page: Any) -> list[str]:

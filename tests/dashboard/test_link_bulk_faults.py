@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from tests.conftest import Person
 from tests.support.bulk_actions import PLACE, SKIPPED, message_of, new_links, restore_deleted, run_action, undo_action
 from tests.support.dashboard_client import Browser, hidden_field
-from waypost.errors import not_found
-from waypost.links import bulk_actions, bulk_pages
+from waypost.core.errors import not_found
+from waypost.items.links import bulk_actions, bulk_pages
 from waypost.trash import ops
 
 

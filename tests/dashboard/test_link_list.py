@@ -11,8 +11,8 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import CHROME, DESTINATION, visit
+from waypost.core.settings import Settings
 from waypost.db.schema import links
-from waypost.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
 

@@ -10,8 +10,8 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import DESTINATION
-from waypost.links import list_search
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.items.links import list_search
 
 pytestmark = ON_BOTH_DATABASES
 

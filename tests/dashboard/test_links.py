@@ -13,7 +13,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, visit
 from waypost.db.database import Database
 from waypost.db.schema import campaigns, channels
-from waypost.moderation import blocklist
+from waypost.items.moderation import blocklist
 
 TARGET = "https://example.com/sale"
 

@@ -10,8 +10,8 @@ from tests.support.databases import ON_SQLITE
 from tests.support.html import Page
 from tests.support.overlays import form_fields, open_overlay, send_answers
 from tests.support.visits import ACCEPT_HTML, new_link, visit
-from waypost.languages import PSEUDO_LANGUAGE
-from waypost.settings import Settings
+from waypost.core.languages import PSEUDO_LANGUAGE
+from waypost.core.settings import Settings
 
 pytestmark = ON_SQLITE
 _WEEKDAY = r'<th scope="row"><span aria-hidden="true">[^<]+</span><span class="[^"]+">([^<]+)'

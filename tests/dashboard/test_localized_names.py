@@ -11,14 +11,14 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX, new_link, visit
-from waypost.app import build
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.geo.countries import NAMES
+from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE
+from waypost.core.settings import Settings
 from waypost.dashboard import localized_names
 from waypost.dashboard.i18n import current_language
 from waypost.db.database import Database
-from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE
-from waypost.settings import Settings
+from waypost.server.app import build
 
 URL = "https://example.com/"
 

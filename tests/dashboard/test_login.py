@@ -12,13 +12,13 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
-from waypost import credentials
-from waypost.accounts import ops
-from waypost.app import build
 from waypost.auth import sessions
+from waypost.core import credentials
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import sessions as table
-from waypost.settings import Settings
+from waypost.items.accounts import ops
+from waypost.server.app import build
 
 
 @pytest.mark.parametrize("name", ["ana", "ANA@example.com", " ana "])

@@ -22,11 +22,11 @@ from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.logins import add_factor, two_services
 from tests.support.server import at_once
-from waypost import clock
 from waypost.auth import two_factor
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import totp_secrets
-from waypost.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
 

@@ -10,10 +10,10 @@ from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.logins import add_factor, service_with_mail
-from waypost import clock
 from waypost.auth import api_keys, sessions, two_factor
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 START = "2026-11-21 12:00:00Z"
 PHONE = "/account/factor/phone"

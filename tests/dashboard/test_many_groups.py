@@ -9,9 +9,9 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import DESTINATION, new_link
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as channels
 from waypost.db.schema import domains
+from waypost.items.campaigns import ops as campaigns
+from waypost.items.channels import ops as channels
 
 pytestmark = ON_BOTH_DATABASES
 

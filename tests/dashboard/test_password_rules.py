@@ -8,13 +8,13 @@ from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.dashboard_client import Browser
-from waypost import credentials
-from waypost.accounts import email_links, stored_logins
-from waypost.app import build
+from waypost.admin.new_accounts import create_account
+from waypost.core import credentials
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.server.new_accounts import create_account
-from waypost.settings import Settings
+from waypost.items.accounts import email_links, stored_logins
+from waypost.server.app import build
 
 WEAK = {"12345678": "easy to guess", "ben-12345": "must not contain the username or e-mail address"}
 weak_passwords = pytest.mark.parametrize(("password", "message"), WEAK.items())

@@ -11,8 +11,8 @@ from sqlalchemy import insert
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import CHROME, DESTINATION, visit
-from waypost import clock
 from waypost.clicks.stats.reports import Span
+from waypost.core import clock
 from waypost.dashboard.periods import Period
 from waypost.db.schema import click_times
 

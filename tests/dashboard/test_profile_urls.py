@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
-from waypost.bios.profile_urls import profile_url
+from waypost.items.bios.profile_urls import profile_url
 
 pytestmark = ON_SQLITE
 _PROFILES = [

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_SQLITE
-from waypost.qr.form import PARTS
+from waypost.items.qr.form import PARTS
 
 pytestmark = ON_SQLITE
 _URL = "https://example.com/"

@@ -16,15 +16,15 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.html import Page
 from tests.support.logins import add_factor
-from waypost import clock
+from waypost.auth.attempt_limits import RateLimiter
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.dashboard.app import Dashboard
 from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.dashboard.routing import PageRoute
 from waypost.db.schema import metadata, sessions
 from waypost.http import safe_client
-from waypost.http.rate_limit import RateLimiter
-from waypost.routers import DASHBOARD_PAGES
-from waypost.settings import Settings
+from waypost.server.routers import DASHBOARD_PAGES
 
 pytestmark = ON_SQLITE
 _VALUES = {"type": "contact", "domain": "https://fresh.example"}

@@ -12,9 +12,9 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX, IPHONE, clicks, new_link, visit
-from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.csv_export import BOM
+from waypost.core import clock
+from waypost.core.csv_export import BOM
 from waypost.db.schema import click_times
 
 pytestmark = ON_SQLITE

@@ -14,14 +14,14 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX, IPHONE, clicks, new_link, visit
-from waypost import clock
+from waypost.admin import account_deletion
+from waypost.auth import attempt_limits
 from waypost.clicks.ingest.aggregate import DAY
+from waypost.core import clock
 from waypost.dashboard import page_services
 from waypost.db.database import Database
 from waypost.db.schema import accounts, click_times, shares
-from waypost.http import rate_limit
-from waypost.server import account_deletion
-from waypost.shares.ops import Share
+from waypost.items.shares.ops import Share
 
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
@@ -238,8 +238,8 @@ def test_branded_domain_does_not_serve_the_page(ana: Person, service: AsgiClient
 def test_visitors_share_results_and_are_limited(
     ana: Person, visitor: AsgiClient, spring: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policies = {**rate_limit.POLICIES, "shared statistics": (rate_limit.Limit("statistics from {network}", 3),)}
-    monkeypatch.setattr(rate_limit, "POLICIES", policies)
+    policies = {**attempt_limits.POLICIES, "shared statistics": (attempt_limits.Limit("statistics from {network}", 3),)}
+    monkeypatch.setattr(attempt_limits, "POLICIES", policies)
     path, other = _share(ana, spring), _share(ana, spring)
     for _ in range(5):
         assert visitor.get(path).status_code == 200  # one of them is computed

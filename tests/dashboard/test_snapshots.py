@@ -15,7 +15,7 @@ from tests.support.fake_internet import FakeInternet
 from tests.support.visits import new_link, visit
 from waypost.dashboard import app
 from waypost.db.database import Database
-from waypost.routers import DASHBOARD_PAGES
+from waypost.server.routers import DASHBOARD_PAGES
 
 pytestmark = ON_BOTH_DATABASES
 

@@ -12,12 +12,12 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
-from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats.verify import differences
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.schema import click_times, events, import_origins, import_plans, import_rows, leases, links
-from waypost.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
 

@@ -8,9 +8,9 @@ from sqlalchemy import insert
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
-from waypost import clock
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
+from waypost.core import clock
 from waypost.db.schema import click_labels, click_times
 
 pytestmark = ON_BOTH_DATABASES

@@ -6,11 +6,11 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
+from waypost.admin import system_checks
 from waypost.clicks.geo.databases import DatabaseError, Mmdb
+from waypost.core.languages import LANGUAGES
+from waypost.core.settings import Settings
 from waypost.dashboard.i18n import current_language, gettext
-from waypost.languages import LANGUAGES
-from waypost.server import system_checks
-from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 _FAULTY = {

@@ -15,12 +15,12 @@ from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
-from waypost import clock
 from waypost.auth import sessions, two_factor
+from waypost.core import clock
+from waypost.core.errors import Problem
 from waypost.db import account_rows
 from waypost.db.schema import sessions as table
 from waypost.db.schema import totp_secrets
-from waypost.errors import Problem
 
 
 def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:

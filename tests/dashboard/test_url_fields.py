@@ -10,7 +10,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.files import new_file
 from tests.support.qr_decoders import png
-from waypost.qr.form import PARTS
+from waypost.items.qr.form import PARTS
 from waypost.urls.typed_urls import complete_url
 
 _LINK = {"url": "https://example.com/"}

@@ -11,7 +11,7 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import FIREFOX, GOOGLEBOT, IPHONE, visit
 from waypost.clicks.stats import visit_search
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
 

@@ -10,11 +10,11 @@ from sqlalchemy.pool import Pool
 from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.threads import join
-from waypost.campaigns import ops as campaigns
+from waypost.core.errors import Kind, Problem
 from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import links
-from waypost.errors import Kind, Problem
+from waypost.items.campaigns import ops as campaigns
 
 
 @ON_POSTGRESQL

@@ -10,13 +10,13 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, 
 from sqlalchemy.exc import IntegrityError
 
 from tests.support.databases import ON_POSTGRESQL
-from waypost.accounts import ops as account_ops
+from waypost.core.errors import Kind, Problem
 from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.driver_statements import DriverChange, DriverSelect, TypedSelect
 from waypost.db.schema import accounts, links, plans
 from waypost.db.upgrade import upgrade
-from waypost.errors import Kind, Problem
+from waypost.items.accounts import ops as account_ops
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")
 _ADD = DriverChange(

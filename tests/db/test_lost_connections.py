@@ -16,10 +16,10 @@ from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from tests.support.threads import join
+from waypost.core.errors import Kind, Problem
 from waypost.db import change_log, notifications
 from waypost.db.database import Database, Durability
 from waypost.db.schema import links
-from waypost.errors import Kind, Problem
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.click_limits import take_click

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select
 
-from waypost.accounts import ops
 from waypost.db import crud, page_counters, schema
 from waypost.db.database import Database
+from waypost.items.accounts import ops
 
 NOUNS = ("pixels", "links")
 _near_block_boundaries = st.builds(

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, bindparam, event, func, insert, null, select,
 from sqlalchemy.pool import Pool
 
 from tests.support.threads import join
+from waypost.core.errors import Kind, Problem
 from waypost.db.database import Database
 from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import plans
 from waypost.db.upgrade import upgrade
-from waypost.errors import Kind, Problem
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")
 _ADD = DriverChange(insert(plans).values({**{name: bindparam(name) for name in _COLUMNS}, "name_key": null()}))

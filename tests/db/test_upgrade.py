@@ -18,11 +18,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
+from waypost.core.errors import Problem
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import partition_names
 from waypost.db.schema import metadata
-from waypost.errors import Problem
 
 _NEWER_MIGRATION = '''"""A newer version of waypost."""
 

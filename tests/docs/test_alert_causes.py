@@ -22,15 +22,15 @@ from tests.support.load import until
 from tests.support.server import serving
 from tests.support.source import ROOT
 from tests.support.threads import join
-from waypost import clock
-from waypost.app import build
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.core import clock
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db import maintenance
 from waypost.db.database import Database
-from waypost.observability.metrics import Meter
 from waypost.server import gauges
-from waypost.settings import Settings
+from waypost.server.app import build
 
 _OF_SEVERAL_SCRAPES = {
     "WaypostNodeDown": "up",

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 
 from scripts import publication
 from tests.support.source import ROOT
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _CATALOGS = ROOT / "catalogs"
 _COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.one.yaml").read_text())["services"]["waypost"]

@@ -19,7 +19,7 @@ from tests.support.nodes import database_copy
 from tests.support.server import free_port, serving
 from tests.support.system_packages import program
 from waypost import __version__
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.newcomer import newcomer, shell_blocks
-from waypost.routers import api_document
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.server.routers import api_document
 
 ROOT = Path(__file__).resolve().parents[2]
 # Replaces curl: records requests and responses.

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 
 from tests.support.source import ROOT
 from waypost import __version__
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _CHART = ROOT / "charts" / "waypost"
 _EXPRESSION = re.compile(r'\{\{ (?:printf "([^"]*%s[^"]*)" )?\.(Values|Release)\.([\w.]+)( \| quote)? \}\}')

@@ -5,8 +5,8 @@ import shlex
 from pathlib import Path
 
 from tests.support.mcp_calls import CALLS, options
-from waypost import mcp
-from waypost.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations import mcp
+from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
 
 PAGE = Path(mcp.__file__).parents[3] / "docs" / "mcp.md"
 

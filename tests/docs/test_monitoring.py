@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.server import serving
 from tests.support.source import ROOT, SOURCE
 from tests.support.system_packages import program
-from waypost.observability import metrics
+from waypost.core import metrics
 
 ALERTS, DASHBOARD = ROOT / "deploy" / "alerts.yaml", ROOT / "deploy" / "grafana-dashboard.json"
 PAGE, LOGS = ROOT / "docs" / "monitoring.md", ROOT / "docs" / "logs.md"

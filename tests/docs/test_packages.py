@@ -144,7 +144,7 @@ def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> N
     assert {f"waypost/deploy/{path.name}" for path in (ROOT / "deploy").iterdir()} <= names
     assert "waypost/dashboard/static/manifest.json" in names
     assert "waypost/visits/locales/de/LC_MESSAGES/messages.mo" in names
-    assert {"waypost/qrcode/font/roboto-bold.ttf", "waypost/qrcode/font/LICENSE.txt"} <= names
+    assert {"waypost/media/qrcode/font/roboto-bold.ttf", "waypost/media/qrcode/font/LICENSE.txt"} <= names
     for database in ("sqlite", "postgresql"):
         assert f"waypost/db/migrations/versions/0001_initial.{database}.sql" in names
     assert [name for name in names if name.endswith(".po")] == []

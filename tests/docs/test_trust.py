@@ -5,8 +5,8 @@ import re
 
 from scripts import audit
 from tests.support.source import ROOT, SOURCE
-from waypost import secret_files
-from waypost.settings import Settings
+from waypost.core import secret_files
+from waypost.core.settings import Settings
 
 _SETTING = re.compile(r"\bWAYPOST_[A-Z][A-Z_]*[A-Z](?![A-Z_…])")
 _NOT_OF_THE_SERVICE = {

@@ -15,14 +15,14 @@ from sqlalchemy import Connection, func, insert, select
 from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.seed import fill_all_tables
-from waypost.accounts import ops as accounts
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.exports import archive, runner
-from waypost.exports.archive import SHEETS, Source
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
 from waypost.storage.factory import open_store
+from waypost.transfer.exports import archive, runner
+from waypost.transfer.exports.archive import SHEETS, Source
 
 NOT_EXPORTED = {
     "accounts": "account.json",

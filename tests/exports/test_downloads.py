@@ -16,13 +16,13 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.threads import join
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import account_exports
-from waypost.exports import runner
-from waypost.exports.archive import Source
-from waypost.exports.pipe import Abandoned, Pipe
-from waypost.settings import Settings
 from waypost.storage.factory import open_store
+from waypost.transfer.exports import runner
+from waypost.transfer.exports.archive import Source
+from waypost.transfer.exports.pipe import Abandoned, Pipe
 
 pytestmark = ON_BOTH_DATABASES  # claims and limits of exports
 
@@ -68,7 +68,7 @@ def test_exports_are_limited_by_hour(ana: Person, dashboard: Browser) -> None:
 def test_claim_of_killed_export_ends_by_itself(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     now = int(time.time())
     ana.write(lambda tx: runner.acquire_claim(tx, ana.account))
-    monkeypatch.setattr("waypost.clock.now", lambda: now + runner.CLAIM_SECONDS + 2)
+    monkeypatch.setattr("waypost.core.clock.now", lambda: now + runner.CLAIM_SECONDS + 2)
     ana.write(lambda tx: runner.acquire_claim(tx, ana.account))
 
 
@@ -136,7 +136,7 @@ def test_error_during_export_breaks_download_off(
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("waypost.exports.archive._write_files", fail)
+    monkeypatch.setattr("waypost.transfer.exports.archive._write_files", fail)
     with pytest.raises(AssertionError, match="the response is incomplete"):
         dashboard.submit("/account/export", at="/account")
     _await_end(ana.database, ana.account)

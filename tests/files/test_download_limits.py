@@ -10,9 +10,9 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import click_totals
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 

@@ -10,9 +10,9 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.file_server import new_file_server
 from tests.support.load import until
 from tests.support.server import serving
-from waypost.errors import Kind, Problem
-from waypost.files import upload_pace
-from waypost.files.upload_pace import UploadPace
+from waypost.core.errors import Kind, Problem
+from waypost.items.files import upload_pace
+from waypost.items.files.upload_pace import UploadPace
 
 pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 _LIMIT = 1_000_000

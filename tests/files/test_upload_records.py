@@ -12,9 +12,9 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import upload
 from tests.support.load import until
-from waypost import clock
+from waypost.core import clock
 from waypost.db.schema import orphan_objects
-from waypost.files import upload as upload_module
+from waypost.items.files import upload as upload_module
 
 pytestmark = ON_BOTH_DATABASES  # records of uploads that expire
 

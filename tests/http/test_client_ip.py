@@ -5,8 +5,8 @@ import ipaddress
 import pytest
 
 from tests.support.unreadable_addresses import UNREADABLE
+from waypost.auth.attempt_limits import POLICIES, attempts_of
 from waypost.http.client_ip import UNKNOWN, network_of, resolve_client_ip
-from waypost.http.rate_limit import POLICIES, attempts_of
 
 TRUSTED = tuple(ipaddress.ip_network(network) for network in ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"))
 VISITOR = "198.51.100.7"

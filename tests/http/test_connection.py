@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.protocol import ProtocolClient, protocol_client
 from tests.support.server import serving
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.connection import HEADER_SECONDS, MAX_HEADER_BYTES, MAX_HEADERS
-from waypost.settings import Settings
 
 START = b"GET /missing HTTP/1.1\r\nHost: x\r\n"
 POST_START = b"POST /missing HTTP/1.1\r\nHost: x\r\n"

@@ -17,9 +17,9 @@ import pytest
 
 from tests.support.framing import Reading, ReadRequest, read_with_h11, streams
 from tests.support.protocol import Pipe, ProtocolClient, protocol_client
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 
 SEED = int(os.environ.get("FRAMING_SEED", datetime.now(UTC).date().toordinal()))

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from tests.support.protocol import ProtocolClient, protocol_client
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [FastPathProtocol, LimitedProtocol])

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 
 pytestmark = ON_SQLITE

@@ -16,11 +16,11 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mcp_agent import agent_of
 from tests.support.visits import ACCEPT_HTML
-from waypost.app import build
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.internal_errors import InternalErrors
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
+from waypost.server.app import build
 
 
 @pytest.fixture

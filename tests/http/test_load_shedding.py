@@ -13,10 +13,10 @@ import pytest
 
 from tests.support.protocol import ProtocolClient, protocol_client
 from tests.support.server import Server, serving
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.observability.metrics import Meter
 from waypost.server.load_shedding import LoadShedder
-from waypost.settings import Settings
 
 SLOW_FORM = (
     b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"

@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 
 from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
+from waypost.auth.attempt_limits import POLICIES, Limit, RateLimiter
 from waypost.db.database import Database
 from waypost.db.schema import attempt_limits
-from waypost.http.rate_limit import POLICIES, Limit, RateLimiter
 
 NOW = 1_800_000_000
 NETWORK = "203.0.113.7"

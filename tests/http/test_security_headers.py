@@ -13,9 +13,9 @@ from tests.support.databases import ON_SQLITE
 from tests.support.files import new_file
 from tests.support.html import open_page
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, new_link, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 ISOLATED = ("default-src 'none'; sandbox", "same-origin", "nosniff")

@@ -12,10 +12,10 @@ from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, download, downloads_left, new_file
 from tests.support.unreadable_addresses import UNREADABLE
 from tests.support.visits import new_link, visit
-from waypost.app import build
+from waypost.auth.attempt_limits import REPORTS_PER_HOUR
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.http.rate_limit import REPORTS_PER_HOUR
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 KNOWN, UNKNOWN = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "unknown"}

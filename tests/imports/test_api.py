@@ -11,8 +11,8 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, running
 from tests.support.imports import SHOP, await_import, await_response
 from tests.support.threads import join
-from waypost.errors import unavailable
-from waypost.imports import plans
+from waypost.core.errors import unavailable
+from waypost.transfer.imports import plans
 
 CSV = f"alias,url,clicks\nspring,{SHOP},5\nsummer,{SHOP}/2,0\ntaken,{SHOP}/3,0\nbad name,{SHOP},0"
 

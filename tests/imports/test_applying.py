@@ -11,12 +11,12 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.imports import SHOP, await_response, plan, run
 from tests.support.threads import join
 from waypost.clicks.stats import verify
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.schema import changes, links
 from waypost.db.schema import plans as account_plans
-from waypost.errors import Problem
-from waypost.imports import apply, plans
-from waypost.imports.planner import Options
-from waypost.settings import Settings
+from waypost.transfer.imports import apply, plans
+from waypost.transfer.imports.planner import Options
 
 ROWS = 1200
 

@@ -11,12 +11,12 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.imports import SHOP, await_import, run
 from tests.support.visits import new_link
-from waypost import clock
 from waypost.clicks.stats import verify
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db import schema
-from waypost.imports import apply, plan_removal, undo
-from waypost.imports.planner import Options
-from waypost.settings import Settings
+from waypost.transfer.imports import apply, plan_removal, undo
+from waypost.transfer.imports.planner import Options
 
 
 def test_account_is_equal_after_its_archive_was_imported(

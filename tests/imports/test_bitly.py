@@ -6,11 +6,11 @@ from tests.conftest import Person
 from tests.support import import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.imports import applied_links, read_service
-from waypost.imports.planner import Options
-from waypost.imports.sources import bitly, rate_limits, registry
-from waypost.imports.sources.bitly import BitlySource
-from waypost.imports.sources.rate_limits import Budgets, RateLimit
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.sources import bitly, rate_limits, registry
+from waypost.transfer.imports.sources.bitly import BitlySource
+from waypost.transfer.imports.sources.rate_limits import Budgets, RateLimit
 
 
 def test_bitly_links_come_with_all_aliases_and_clicks_by_day(ana: Person, settings: Settings) -> None:

@@ -23,16 +23,16 @@ from tests.support.import_services import TOKEN
 from tests.support.imports import SHOP, await_import, plan
 from tests.support.load import until
 from tests.support.server import at_once
-from waypost.app import build
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
-from waypost.errors import Problem
-from waypost.imports import apply, jobs, planner, plans
-from waypost.imports.cancellation import Cancellation
-from waypost.imports.planner import Options
-from waypost.imports.sources import registry
-from waypost.imports.sources.csv_columns import CsvSource
-from waypost.settings import Settings
+from waypost.server.app import build
+from waypost.transfer.imports import apply, jobs, planner, plans
+from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.sources import registry
+from waypost.transfer.imports.sources.csv_columns import CsvSource
 
 _CSV = f"alias,url\nspring,{SHOP}"
 _LINKS = "alias,url\n" + "\n".join(f"link-{number},{SHOP}/{number}" for number in range(1200))

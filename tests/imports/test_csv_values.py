@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from waypost.formats import DateOrder
-from waypost.imports.record import Record
-from waypost.imports.sources.csv_columns import CsvSource
+from waypost.core.formats import DateOrder
+from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.sources.csv_columns import CsvSource
 
 NEW_YORK = ZoneInfo("America/New_York")
 

@@ -9,13 +9,13 @@ import pytest
 from tests.conftest import Person
 from tests.support.archives import Move, export, plan
 from tests.support.databases import ON_SQLITE
-from waypost.errors import Problem
-from waypost.imports import apply
-from waypost.imports.archives.reader import MAGIC
-from waypost.imports.archives.staging import Staging
-from waypost.imports.file_source import open_file
-from waypost.settings import Settings
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.storage.factory import open_store
+from waypost.transfer.imports import apply
+from waypost.transfer.imports.archives.reader import MAGIC
+from waypost.transfer.imports.archives.staging import Staging
+from waypost.transfer.imports.file_source import open_file
 
 
 def _changed(path: Path, target: Path, name: str, content: bytes | None) -> Path:

@@ -18,15 +18,15 @@ from tests.conftest import Person
 from tests.support import import_files
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_files import DUMP
-from waypost import clock
 from waypost.clicks.stats import verify
-from waypost.errors import Problem
-from waypost.imports import apply, planner, plans
-from waypost.imports.file_source import open_file
-from waypost.imports.planner import Options
-from waypost.imports.plans import Row
-from waypost.imports.sources import sql_dump
-from waypost.settings import Settings
+from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
+from waypost.transfer.imports import apply, planner, plans
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.plans import Row
+from waypost.transfer.imports.sources import sql_dump
 
 
 def _write(folder: Path, content: bytes | str) -> Path:

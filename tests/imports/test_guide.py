@@ -12,11 +12,11 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.import_records import API, FILE, PLUGIN, Variants
 from tests.support.imports import EXPORTS
 from tests.support.source import ROOT
-from waypost.imports.archives import parts
-from waypost.imports.archives.kinds import shapes
-from waypost.imports.archives.source import ArchiveSource
-from waypost.imports.sources import registry
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.transfer.imports.archives import parts
+from waypost.transfer.imports.archives.kinds import shapes
+from waypost.transfer.imports.archives.source import ArchiveSource
+from waypost.transfer.imports.sources import registry
 
 _GUIDE = (ROOT / "docs" / "importing.md").read_text().partition("## From each service")[2]
 _TABLE = {

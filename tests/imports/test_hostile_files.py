@@ -16,13 +16,13 @@ from tests.support.hostile_files import HOSTILE_FILES, SLOW_FILES
 from tests.support.load import add_ana, until
 from tests.support.server import Server, serving
 from tests.support.threads import join
+from waypost.core.errors import Kind, Problem
+from waypost.core.sandbox import process
+from waypost.core.sandbox.process import Limits
 from waypost.db.database import Database
 from waypost.db.schema.nouns import NOUNS
-from waypost.errors import Kind, Problem
-from waypost.imports.cancellation import Cancellation
-from waypost.imports.file_source import FileSource, open_file
-from waypost.sandbox import process
-from waypost.sandbox.process import Limits
+from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.file_source import FileSource, open_file
 
 _MAX_GROWTH_KIB = 64 << 10
 _REASON = Problem(Kind.IMPORT_STATE, "The import was canceled.")
@@ -99,8 +99,8 @@ def test_cancellation_ends_reading_at_once(tmp_path: Path, name: str) -> None:
 
 
 def test_file_that_computes_without_end_is_refused_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.imports.file_source._SECONDS", 1)
-    monkeypatch.setattr("waypost.imports.file_source._SECONDS_PER_MIB", 0)
+    monkeypatch.setattr("waypost.transfer.imports.file_source._SECONDS", 1)
+    monkeypatch.setattr("waypost.transfer.imports.file_source._SECONDS_PER_MIB", 0)
     SLOW_FILES["dump"](tmp_path / "file")
     with pytest.raises(Problem, match="takes too long"), open_file(tmp_path / "file", {}) as source:
         list(source)
@@ -147,10 +147,10 @@ def _taken_over(folder: Path, service: str | None, record: dict[str, Any]) -> It
 
 def test_child_loads_neither_settings_nor_database_nor_http_client() -> None:
     """They take most of the time in which a child starts."""
-    program = "import sys, waypost.imports.file_child; print(*sys.modules)"
+    program = "import sys, waypost.transfer.imports.file_child; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert "waypost.imports.file_child" in loaded
-    assert not {"waypost.settings", "pydantic", "pydantic_settings", "httpcore2", "sqlalchemy"} & set(loaded)
+    assert "waypost.transfer.imports.file_child" in loaded
+    assert not {"waypost.core.settings", "pydantic", "pydantic_settings", "httpcore2", "sqlalchemy"} & set(loaded)
 
 
 def _memory(pid: int, name: str) -> int:

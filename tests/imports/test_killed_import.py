@@ -15,11 +15,11 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.imports import SHOP
 from waypost.clicks.stats import verify
+from waypost.core.settings import Settings
 from waypost.db.schema import import_plans, links
-from waypost.imports import apply, planner
-from waypost.imports.file_source import open_file
-from waypost.imports.planner import Options
-from waypost.settings import Settings
+from waypost.transfer.imports import apply, planner
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.planner import Options
 
 ROWS = 12_000
 KILLS = 20

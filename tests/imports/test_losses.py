@@ -9,9 +9,9 @@ from tests.conftest import Person
 from tests.support import import_services
 from tests.support.import_services import running
 from tests.support.imports import MOVED, applied_links, read_service
-from waypost.imports import plans, undo
-from waypost.imports.record import Record
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.transfer.imports import plans, undo
+from waypost.transfer.imports.record import Record
 
 
 @pytest.mark.parametrize(

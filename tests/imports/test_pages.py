@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.imports import SHOP, await_import
-from waypost import clock
+from waypost.core import clock
 from waypost.db.schema import import_plans, import_rows
 
 HASH = "$2b$12$abc"

@@ -7,16 +7,16 @@ from sqlalchemy import func, select
 
 from tests.conftest import Person
 from tests.support.imports import EXPORTS, SHOP, plan, planned_rows, run
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.imports import plans
-from waypost.imports.planner import Options
-from waypost.imports.plans import BATCH, Conflicts
-from waypost.imports.sources.csv_columns import FIELDS
-from waypost.moderation import blocklist
-from waypost.settings import Settings
+from waypost.items.moderation import blocklist
+from waypost.transfer.imports import plans
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.plans import BATCH, Conflicts
+from waypost.transfer.imports.sources.csv_columns import FIELDS
 
 
 def _table_sizes(database: Database) -> Mapping[str, int]:

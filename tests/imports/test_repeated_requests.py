@@ -12,9 +12,9 @@ from sqlalchemy.engine import Engine
 from tests.conftest import Person
 from tests.support.imports import SHOP, await_import, plan, run
 from tests.support.threads import join
+from waypost.core.errors import unavailable
+from waypost.core.settings import Settings
 from waypost.db.schema import import_plans
-from waypost.errors import unavailable
-from waypost.settings import Settings
 
 _CSV = f"alias,url\nspring,{SHOP}"
 _ROWS = f"{_CSV}\nsummer,{SHOP}/2"

@@ -8,12 +8,12 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.imports import SHOP, plan, planned_rows, run
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db.schema import channel_items, links
-from waypost.errors import Kind, Problem
-from waypost.imports import apply, plan_removal, planner, plans, undo
-from waypost.imports.planner import Options
-from waypost.imports.record import Record
-from waypost.settings import Settings
+from waypost.transfer.imports import apply, plan_removal, planner, plans, undo
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.record import Record
 
 _HASH = "$2b$12$abcdefghijkl"
 _REPLACING = Options(conflicts="replace")

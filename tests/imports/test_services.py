@@ -11,13 +11,13 @@ from tests.support import import_services
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import SHOP, TOKEN, running
 from tests.support.imports import MOVED, applied_links, read_service
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.schema import metadata
-from waypost.errors import Problem
-from waypost.imports import planner, plans
-from waypost.imports.planner import Options
-from waypost.imports.plans import Folders
-from waypost.imports.sources import registry
-from waypost.settings import Settings
+from waypost.transfer.imports import planner, plans
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.plans import Folders
+from waypost.transfer.imports.sources import registry
 
 
 def test_dub_link_comes_with_rules_password_and_colors(ana: Person, settings: Settings, domain: None) -> None:

@@ -5,8 +5,8 @@ from sqlalchemy import Connection
 from tests.conftest import Person
 from tests.support import stored_data
 from tests.support.archives import plan
-from waypost.imports import apply
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.transfer.imports import apply
 
 
 def test_archive_of_version_1_0_is_imported(ana: Person, settings: Settings) -> None:

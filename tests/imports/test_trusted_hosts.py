@@ -13,11 +13,11 @@ from tests.support import import_services
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.imports import SHOP, await_import, await_response
+from waypost.core.logging import configure
+from waypost.core.settings import Settings
 from waypost.db.schema import metadata
-from waypost.imports.sources import registry
-from waypost.imports.sources.chhoto import ChhotoSource
-from waypost.observability.logging import configure
-from waypost.settings import Settings
+from waypost.transfer.imports.sources import registry
+from waypost.transfer.imports.sources.chhoto import ChhotoSource
 
 CALLS = (
     *(("GET", "/import"), ("GET", "/import/rows"), ("GET", "/import/export"), ("POST", "/import/apply")),

@@ -10,14 +10,14 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.imports import SHOP, plan, run
 from waypost.clicks.stats import verify
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db.schema import click_labels, click_times, import_clicks, links
-from waypost.errors import Kind, Problem
-from waypost.imports import apply, planner, plans, undo
-from waypost.imports.file_source import open_file
-from waypost.imports.planner import Options
-from waypost.links import account_moves
-from waypost.links.account_moves import MoveRequest
-from waypost.settings import Settings
+from waypost.items.links import account_moves
+from waypost.items.links.account_moves import MoveRequest
+from waypost.transfer.imports import apply, planner, plans, undo
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.planner import Options
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 DUMP = f"""

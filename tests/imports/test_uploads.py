@@ -14,11 +14,11 @@ from sqlalchemy import update
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.imports import SHOP, await_import
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db.schema import plans as account_plans
-from waypost.errors import Kind, Problem
-from waypost.imports import plans, uploads
-from waypost.imports.uploads import ImportFile
-from waypost.settings import Settings
+from waypost.transfer.imports import plans, uploads
+from waypost.transfer.imports.uploads import ImportFile
 
 _CSV = f"alias,url\nspring,{SHOP}".encode()
 
@@ -100,7 +100,7 @@ def test_file_over_a_gibibyte_is_refused_by_its_declared_length(settings: Settin
 def killed(settings: Settings) -> Path:
     """The file of a process that is killed."""
     settings.data_dir.mkdir(exist_ok=True)
-    program = "import sys, time; from pathlib import Path; from waypost.imports.uploads import ImportFile\n"
+    program = "import sys, time; from pathlib import Path; from waypost.transfer.imports.uploads import ImportFile\n"
     program += "file = ImportFile(Path(sys.argv[1]), 7); file.write(b'x'); print(1, flush=True); time.sleep(300)"
     with subprocess.Popen([sys.executable, "-c", program, settings.data_dir], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -16,17 +16,17 @@ from tests.support.overlays import open_overlay, send_answers
 from tests.support.threads import join
 from tests.support.trash import move as move_to_trash
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, clicks, new_link, visit
-from waypost.accounts import ops as accounts
-from waypost.app import build
+from waypost.admin import account_deletion
+from waypost.core.settings import Settings
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import link_checks, links, shares, submissions, visitors
-from waypost.links import account_moves, bulk_undo
-from waypost.links.account_moves import MoveRequest
-from waypost.links.bulk_undo import Replaced
-from waypost.server import account_deletion
-from waypost.settings import Settings
-from waypost.shares import ops as shared
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import account_moves, bulk_undo
+from waypost.items.links.account_moves import MoveRequest
+from waypost.items.links.bulk_undo import Replaced
+from waypost.items.shares import ops as shared
+from waypost.server.app import build
 from waypost.trash import ops as trash
 from waypost.visits.click_limits import has_clicks_left, take_click
 

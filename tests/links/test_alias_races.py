@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.server import Server, at_once, serving
-from waypost import credentials
-from waypost.accounts import ops
 from waypost.auth import api_keys
+from waypost.core import credentials
 from waypost.db.database import Database
+from waypost.items.accounts import ops
 
 pytestmark = ON_BOTH_DATABASES  # races for an alias
 REQUESTS = 50

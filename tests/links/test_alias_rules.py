@@ -9,7 +9,7 @@ import pytest
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import ACCEPT_JSON
-from waypost.errors import Problem
+from waypost.core.errors import Problem
 from waypost.urls import alias_rules
 
 

@@ -15,8 +15,8 @@ from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import new_file
+from waypost.core.text_folding import folded
 from waypost.db.migrations import versions
-from waypost.text_folding import folded
 
 pytestmark = ON_BOTH_DATABASES  # searches of folded texts
 PAIRS = (

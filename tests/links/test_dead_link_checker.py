@@ -16,15 +16,15 @@ from tests.support.dead_links import CLOSED_PORT, NOW, SILENT, SITE, FakeWeb, Li
 from tests.support.fake_internet import PUBLIC, empty, ok
 from tests.support.load import add_ana, until
 from tests.support.server import at_once, serving
-from waypost import clock
+from waypost.core import clock
+from waypost.core.metrics import exposition
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import link_checks as table
 from waypost.db.schema import links as links_table
-from waypost.links import dead_links, ops
-from waypost.links.dead_link_checker import BATCH_SIZE, LEASE_SECONDS
-from waypost.links.dead_links import DAY, CheckResult
-from waypost.observability.metrics import exposition
-from waypost.settings import Settings
+from waypost.items.links import dead_links, ops
+from waypost.items.links.dead_link_checker import BATCH_SIZE, LEASE_SECONDS
+from waypost.items.links.dead_links import DAY, CheckResult
 
 pytestmark = ON_BOTH_DATABASES  # claims of several checkers
 

@@ -10,13 +10,13 @@ from tests.conftest import BASE
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.dead_links import NOW, SITE, FakeWeb, LinkOwner
 from tests.support.fake_internet import PUBLIC, empty, moved, ok
-from waypost.accounts import ops as accounts
 from waypost.clicks.classify.classifier import agent
 from waypost.db.database import Database
 from waypost.db.schema import accounts as accounts_table
 from waypost.db.schema import link_checks as table
-from waypost.links import bulk, ops
-from waypost.links.dead_links import DAY, CheckResult
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import bulk, ops
+from waypost.items.links.dead_links import DAY, CheckResult
 
 
 def test_link_is_dead_after_failing_for_two_days_and_alive_after_one_success(

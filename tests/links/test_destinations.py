@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 GOOD = "https://example.com/"
 FIELDS: dict[str, Callable[[str], dict[str, Any]]] = {

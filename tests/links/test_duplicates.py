@@ -6,8 +6,8 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db.schema import links
-from waypost.links import duplicates
-from waypost.links.columns import url_hash
+from waypost.items.links import duplicates
+from waypost.items.links.columns import url_hash
 
 pytestmark = ON_BOTH_DATABASES  # an index of hashes
 _URL = "https://shop.example/boots"

@@ -11,9 +11,9 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
 from waypost.db.crud import PageRequest
-from waypost.links import list_search
-from waypost.links.columns import Status
-from waypost.links.filters import LinkFilter
+from waypost.items.links import list_search
+from waypost.items.links.columns import Status
+from waypost.items.links.filters import LinkFilter
 from waypost.search.words import Word
 
 pytestmark = ON_BOTH_DATABASES  # every filter and order

@@ -10,7 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db import schema
-from waypost.links import list_search, search_index
+from waypost.items.links import list_search, search_index
 
 pytestmark = ON_BOTH_DATABASES  # searches
 

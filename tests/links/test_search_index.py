@@ -7,8 +7,8 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
-from waypost.links import list_search
-from waypost.links.filters import NO_FILTER
+from waypost.items.links import list_search
+from waypost.items.links.filters import NO_FILTER
 
 pytestmark = ON_BOTH_DATABASES  # search indexes
 _LINKS = 5_000

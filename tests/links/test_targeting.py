@@ -13,7 +13,7 @@ from tests.support.visits import ANDROID, IPHONE, new_link, visit
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.geo.countries import NAMES
 from waypost.db.schema import links
-from waypost.links.targeting import DEVICE_NAMES, read_country, read_device, read_language
+from waypost.items.links.targeting import DEVICE_NAMES, read_country, read_device, read_language
 
 THERE = "https://there.example/"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.links import utm
+from waypost.items.links import utm
 from waypost.urls.utm import set_parameters
 
 _NEWS = {"utm_source": "news & more", "utm_medium": "e-mail", "utm_term": ""}

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.mcp_agent import Agent, agent_of
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 
 @pytest.fixture

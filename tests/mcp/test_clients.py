@@ -19,10 +19,10 @@ from sqlalchemy import Connection
 from tests.support.mcp_calls import call_each_tool
 from tests.support.mcp_tools import adding_key, check_conformance, inspect
 from tests.support.server import Server, serving
-from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.db.database import Database
-from waypost.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.items.accounts import ops
 
 T = TypeVar("T")
 _STALLED = 60

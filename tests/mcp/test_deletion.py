@@ -7,8 +7,8 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.mcp_agent import Agent
-from waypost import clock
-from waypost.mcp.confirmation import SECONDS
+from waypost.core import clock
+from waypost.integrations.mcp.confirmation import SECONDS
 
 
 def _links(person: Person, count: int) -> list[int]:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.mcp_agent import Agent
+from waypost.core.settings import Settings
 from waypost.db.schema import link_checks
-from waypost.settings import Settings
 
 
 def test_created_link_is_found_and_read_by_id_and_short_url(agent: Agent, ana: Person) -> None:

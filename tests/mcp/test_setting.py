@@ -10,20 +10,21 @@ import pytest
 from tests.conftest import Person
 from tests.support.cli import RunCommand
 from tests.support.mcp_agent import HEADERS
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 _BUILD = """
 import sys
-from waypost import app
+from waypost.server import app
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 app.prepare()
 settings = Settings()
 database = Database(settings.database)
 upgrade(database)
 app.build(settings, database)
-print(*sorted({"mcp", "mcp_types", "sse_starlette", "jwt", "waypost.mcp", "jsonschema"} & set(sys.modules)))
+optional = {"mcp", "mcp_types", "sse_starlette", "jwt", "waypost.integrations.mcp", "jsonschema"}
+print(*sorted(optional & set(sys.modules)))
 """
 
 
@@ -41,7 +42,7 @@ def test_server_is_off_by_default_and_path_is_an_unknown_alias(ana: Person) -> N
     assert ana.client.post("/mcp", json=message, headers=headers).status_code in (404, 405)
 
 
-@pytest.mark.parametrize(("value", "loaded"), [("off", ""), ("on", "mcp mcp_types waypost.mcp")])
+@pytest.mark.parametrize(("value", "loaded"), [("off", ""), ("on", "mcp mcp_types waypost.integrations.mcp")])
 def test_nothing_is_imported_unless_the_server_is_on(tmp_path: Path, value: str, loaded: str) -> None:
     environment = {"WAYPOST_MCP": value, "WAYPOST_DATA_DIR": str(tmp_path), "PATH": ""}
     command = [sys.executable, "-c", _BUILD]

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.mcp_agent import Agent
-from waypost import clock
+from waypost.core import clock
 
 pytestmark = ON_BOTH_DATABASES
 

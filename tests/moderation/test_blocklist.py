@@ -15,10 +15,10 @@ from tests.support.protocol import protocol_client
 from tests.support.server import serving
 from tests.support.url_fields import EVIL, URL_FIELDS
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, IPHONE, SLACK, clicks, new_link, visit
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.moderation import blocklist
-from waypost.settings import Settings
+from waypost.items.moderation import blocklist
 from waypost.urls import blocklist as entries
 from waypost.urls.blocklist import HOST, WORD, Blocklist
 from waypost.visits.cache import Cache

@@ -11,9 +11,9 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import upload
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, new_link, visit
+from waypost.auth.attempt_limits import POLICIES, REPORTS_PER_HOUR, Limit
 from waypost.db.database import Database
-from waypost.http.rate_limit import POLICIES, REPORTS_PER_HOUR, Limit
-from waypost.moderation import reports
+from waypost.items.moderation import reports
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

@@ -7,10 +7,10 @@ from sqlalchemy import select, update
 
 from tests.conftest import BASE, Person
 from tests.support.qr_decoders import LOGO, new_code, refused, zxing
-from waypost import clock
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.schema import accounts, qrs
-from waypost.qr import ops
-from waypost.settings import Settings
+from waypost.items.qr import ops
 
 
 def _picture(person: Person, alias: str, **query: Any) -> bytes:

@@ -8,7 +8,7 @@ from tests.conftest import Person
 from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import new_code, refused
 from tests.support.visits import visit
-from waypost.moderation import blocklist
+from waypost.items.moderation import blocklist
 from waypost.urls.blocklist import HOST, WORD
 
 COIN = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"

@@ -9,8 +9,8 @@ from typing import Any
 from tests.conftest import BASE, Person
 from tests.support.qr_decoders import LOGO, new_code, zxing
 from tests.support.visits import new_link
-from waypost.qr import export
-from waypost.qr.export import Member, unique_file_names
+from waypost.items.qr import export
+from waypost.items.qr.export import Member, unique_file_names
 
 
 def _image(rendered: Any) -> bytes:

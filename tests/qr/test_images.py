@@ -10,8 +10,8 @@ from tests.support.qr_decoders import new_code, opened, zxing
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_JSON, new_link
 from waypost.db.schema import links
-from waypost.moderation import blocklist
-from waypost.qrcode.render import Drawing, Format
+from waypost.items.moderation import blocklist
+from waypost.media.qrcode.render import Drawing, Format
 from waypost.urls.blocklist import HOST
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotBody

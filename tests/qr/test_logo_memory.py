@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from tests.support.qr_decoders import png
-from waypost.errors import Problem
-from waypost.pictures import decoding
-from waypost.pictures.unpacking import MAX_SIDE
-from waypost.qr.service import own_copy
-from waypost.sandbox.process import Limits
+from waypost.core.errors import Problem
+from waypost.core.sandbox.process import Limits
+from waypost.items.qr.service import own_copy
+from waypost.media.pictures import decoding
+from waypost.media.pictures.unpacking import MAX_SIDE
 
 _MAX_GROWTH_MB = 64
 _PICTURES = 6  # without a bound they need 1.2 GB
@@ -23,7 +23,7 @@ _PROGRAM = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from waypost.qr.service import own_copy
+from waypost.items.qr.service import own_copy
 
 def memory(name):
     return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if name in line)

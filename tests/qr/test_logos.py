@@ -14,8 +14,8 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
 from tests.support.files import new_file
 from tests.support.qr_decoders import LOGO, data_url, new_code, png, refused
-from waypost.errors import Problem
-from waypost.qr.service import own_copy
+from waypost.core.errors import Problem
+from waypost.items.qr.service import own_copy
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waypost.errors import Problem
-from waypost.qrcode import payloads
-from waypost.qrcode.payload_fields import wifi_escaped, wifi_parts
-from waypost.settings import Settings
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
+from waypost.media.qrcode import payloads
+from waypost.media.qrcode.payload_fields import wifi_escaped, wifi_parts
 
 SETTINGS = Settings(base_url="https://go.example.com", link_schemes="itms-apps,tel,sms,mailto,whatsapp")
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from tests.support.qr_decoders import by_zbar, opencv, opened, png, zxing
 from tests.support.server import at_once
-from waypost.errors import Problem
-from waypost.qr.service import own_copy
-from waypost.qrcode import layout, payloads, verify
-from waypost.qrcode.encode import encode
-from waypost.qrcode.layout import cannot_write
-from waypost.qrcode.outlines import Corner, loops, outlines, runs
-from waypost.qrcode.render import Drawing, design
-from waypost.qrcode.styles import Eyes, Gradient, Level, Modules, Style
-from waypost.settings import Settings
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
+from waypost.items.qr.service import own_copy
+from waypost.media.qrcode import layout, payloads, verify
+from waypost.media.qrcode.encode import encode
+from waypost.media.qrcode.layout import cannot_write
+from waypost.media.qrcode.outlines import Corner, loops, outlines, runs
+from waypost.media.qrcode.render import Drawing, design
+from waypost.media.qrcode.styles import Eyes, Gradient, Level, Modules, Style
 
 SETTINGS = Settings(base_url="https://go.example.com")
 CONTENTS: dict[payloads.Type, Any] = {

@@ -20,7 +20,7 @@ from tests.support.visits import (
     click_totals,
     visit,
 )
-from waypost.qrcode import payloads
+from waypost.media.qrcode import payloads
 
 CARD = {"fname": "Zoë", "lname": "Costa", "cell": "+49301234567"}
 SMS = {"phone": "+49 30 1234567", "message": "Hi & bye"}

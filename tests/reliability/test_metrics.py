@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.server import Server, at_once, processes, serving
-from waypost.observability.metrics import Meter, sum_of_processes
+from waypost.core.metrics import Meter, sum_of_processes
 
 _THREADS, _SCRAPES = 12, 25
 

@@ -16,8 +16,8 @@ from tests.support.load import until
 from tests.support.protocol import protocol_client
 from tests.support.server import Server, at_once, processes, serving
 from waypost.clicks.ingest.ingester import Ingester
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 _LOCKED_SECONDS = 5
 _NEW = '{"url": "https://example.com/page", "custom": "%s"}'

@@ -15,9 +15,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from tests.support.load import add_ana, until
 from tests.support.server import Server, free_port, serving
 from tests.support.threads import join
+from waypost.admin import system_checks
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.server import system_checks
-from waypost.settings import Settings
 
 _TRACE = "0af7651916cd43dd8448eb211c80319c"
 

@@ -100,13 +100,13 @@ _NO_MIGRATION = f"revision = '{NEXT_REVISION}'\ndown_revision = '{CURRENT_REVISI
     ("release", "message", "revision"),
     [
         ({"migration": _NO_MIGRATION}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
-        ({"broken": "asgi.py"}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
+        ({"broken": "server/asgi.py"}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
         (
             {"broken": "clicks/ingest/ingester.py"},
             "the new version cannot start, keeping the old workers",
             CURRENT_REVISION,
         ),
-        ({"broken": "app.py"}, "new worker did not start, keeping the old ones", NEXT_REVISION),
+        ({"broken": "server/app.py"}, "new worker did not start, keeping the old ones", NEXT_REVISION),
     ],
     ids=["migration fails", "workers cannot be imported", "ingester cannot be imported", "workers cannot start"],
 )

@@ -14,10 +14,10 @@ import pytest
 
 from tests.support.load import until
 from tests.support.threads import join
-from waypost.errors import Kind, Problem
-from waypost.sandbox import process
-from waypost.sandbox.channel import MAX_DATA, MAX_TEXT, MAX_VALUES
-from waypost.sandbox.process import Limits, Sandbox
+from waypost.core.errors import Kind, Problem
+from waypost.core.sandbox import process
+from waypost.core.sandbox.channel import MAX_DATA, MAX_TEXT, MAX_VALUES
+from waypost.core.sandbox.process import Limits, Sandbox
 
 _TARGETS = "tests.support.sandbox_targets"
 _LIMITS = Limits()
@@ -146,7 +146,7 @@ def test_end_of_process_ends_its_children() -> None:
 
 
 _PARENT = f"""
-from waypost.sandbox import process
+from waypost.core.sandbox import process
 with process.start("{_TARGETS}:sleep", process.Limits()) as sandbox:
     print(sandbox.receive().value, flush=True)
     sandbox.receive()

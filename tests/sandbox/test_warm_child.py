@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.load import until
 from tests.support.threads import join
-from waypost.sandbox import process
-from waypost.sandbox.process import Limits
-from waypost.sandbox.warm_child import Busy, Ended, WarmChild
+from waypost.core.sandbox import process
+from waypost.core.sandbox.process import Limits
+from waypost.core.sandbox.warm_child import Busy, Ended, WarmChild
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 from waypost.storage.disk import DiskStore
 
 _SPACE = 1_000_000

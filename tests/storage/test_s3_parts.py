@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.support.threads import join
-from waypost.errors import Kind, Problem
-from waypost.settings import Settings
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads, signed_headers
 
 

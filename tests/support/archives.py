@@ -12,16 +12,16 @@ from sqlalchemy import Connection, func, insert, select
 from tests.conftest import BASE, Person
 from tests.contract.resources import RESOURCES
 from tests.support.asgi_client import AsgiClient
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.schema.nouns import referred_first
-from waypost.exports import runner as exports
-from waypost.exports.archive import Source
-from waypost.imports import plans
-from waypost.imports.archives.staging import Staging
-from waypost.imports.file_source import open_file
-from waypost.imports.planner import Options, make
-from waypost.settings import Settings
 from waypost.storage.factory import open_store
+from waypost.transfer.exports import runner as exports
+from waypost.transfer.exports.archive import Source
+from waypost.transfer.imports import plans
+from waypost.transfer.imports.archives.staging import Staging
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.planner import Options, make
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 

@@ -11,14 +11,14 @@ from sqlalchemy import Connection
 
 from tests.conftest import BASE
 from tests.support.nodes import database_copy
-from waypost.backup import archive
+from waypost.admin import new_accounts
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.files import ops as files
-from waypost.links import ops as links
-from waypost.server import new_accounts
-from waypost.settings import Settings
+from waypost.items.files import ops as files
+from waypost.items.links import ops as links
 from waypost.storage.factory import open_store
 from waypost.storage.store import Store
+from waypost.transfer.backup import archive
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -17,9 +17,9 @@ from tests.support.layout import check_layout
 from tests.support.server import free_port
 from tests.support.slow_pages import in_pieces
 from tests.support.visits import CHROME
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 

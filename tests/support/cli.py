@@ -15,10 +15,10 @@ import pytest
 import structlog
 
 from tests.support.asgi_client import AsgiClient
-from waypost.app import build
 from waypost.cli.main import main
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 ANA = ("account", "add", "--email", "ana@example.com", "--username", "ana")
 

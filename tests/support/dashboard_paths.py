@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from waypost.routers import DASHBOARD_PAGES
+from waypost.server.routers import DASHBOARD_PAGES
 
 _NO_PAGES = re.compile(
     r"export$|\.csv$|\.json$|\.webmanifest$|\.png$|\.js$|\{(?!id:int\})|/qr$(?<!/dashboard/qr)|/phone$"

@@ -9,14 +9,14 @@ import pytest
 import time_machine
 
 from tests.support.fake_internet import PUBLIC, FakeInternet, empty, server
-from waypost.accounts import ops as accounts
+from waypost.core.settings import Settings
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
-from waypost.links import dead_links, list_search, ops
-from waypost.links.dead_link_checker import DeadLinkChecker, Pauses
-from waypost.links.dead_links import CheckResult
-from waypost.links.filters import LinkFilter
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import dead_links, list_search, ops
+from waypost.items.links.dead_link_checker import DeadLinkChecker, Pauses
+from waypost.items.links.dead_links import CheckResult
+from waypost.items.links.filters import LinkFilter
 
 NOW = 1_800_000_000
 SITE = "shop.example"

@@ -15,10 +15,10 @@ from sqlalchemy import select, update
 from tests.support.load import add_ana
 from tests.support.s3 import Bucket, running_s3
 from tests.support.server import Server, processes, serving
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 

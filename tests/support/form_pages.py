@@ -13,12 +13,12 @@ from tests.support.files import new_file
 from tests.support.html import Page as HtmlPage
 from tests.support.overlays import form_fields
 from tests.support.visits import ACCEPT_HTML, new_link, visit
-from waypost.accounts import email_links
 from waypost.dashboard.trash import one_by_one
 from waypost.db.crud import PageRequest
-from waypost.overlays import submissions
-from waypost.overlays.submissions import Answers
-from waypost.qr import ops as qr_codes
+from waypost.items.accounts import email_links
+from waypost.items.overlays import submissions
+from waypost.items.overlays.submissions import Answers
+from waypost.items.qr import ops as qr_codes
 from waypost.trash import ops as trash
 
 _TARGET = "https://target.example/page"

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from tests.support import import_files, import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.source import SOURCE
-from waypost.imports.file_source import open_file
-from waypost.imports.record import DISABLED, Clicks, Record
-from waypost.imports.sources import registry
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.record import DISABLED, Clicks, Record
+from waypost.transfer.imports.sources import registry
 
 API, PLUGIN, FILE = "api", "plugin", "file"
 _BLOCKS = {"link": "links", "heading": "headings", "text": "texts", "social": "networks", "vcard": "contact cards"}
@@ -89,7 +89,7 @@ def attributes(records: Iterable[Record]) -> set[str]:
 
 def assigned(module: str) -> set[str]:
     """Return the names of the attributes and fields that the code of a source can set."""
-    tree = ast.parse((SOURCE / "imports" / "sources" / f"{module}.py").read_text())
+    tree = ast.parse((SOURCE / "transfer" / "imports" / "sources" / f"{module}.py").read_text())
     return set(_assigned(tree)) - _NO_CONTENT
 
 

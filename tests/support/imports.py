@@ -7,12 +7,12 @@ from typing import Any
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, Service
-from waypost.imports import apply, planner, plans
-from waypost.imports.planner import Options
-from waypost.imports.plans import Row
-from waypost.imports.sources import registry
-from waypost.imports.sources.csv_columns import CsvSource
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.transfer.imports import apply, planner, plans
+from waypost.transfer.imports.planner import Options
+from waypost.transfer.imports.plans import Row
+from waypost.transfer.imports.sources import registry
+from waypost.transfer.imports.sources.csv_columns import CsvSource
 
 SHOP = "https://example.com/shop"
 EXPORTS = {

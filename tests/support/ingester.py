@@ -11,7 +11,7 @@ from waypost.clicks.ingest import progress
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup, wake_ingester
 from waypost.clicks.journal.reader import segment_sizes
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 
 @contextmanager

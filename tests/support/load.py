@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 
 from tests.support.server import Server
 from tests.support.threads import join
-from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
+from waypost.items.accounts import ops as accounts
 
 ALIASES = [f"link-{number}" for number in range(8)]
 LIMIT = 40

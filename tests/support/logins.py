@@ -9,12 +9,12 @@ from sqlalchemy import insert
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.mailbox import mailbox
-from waypost import clock
-from waypost.app import build
 from waypost.auth import two_factor
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import totp_secrets
-from waypost.settings import Settings
+from waypost.server.app import build
 
 _LOOPBACK = "127.0.0.1"
 

@@ -2,7 +2,7 @@
 
 import httpx2
 
-from waypost.uris import MAX_DESTINATION, MAX_LOCATION, MAX_PARAMETERS, MAX_QUERY
+from waypost.core.uris import MAX_DESTINATION, MAX_LOCATION, MAX_PARAMETERS, MAX_QUERY
 
 _PARAMETERS = [{"name": "p", "value": "x" * 255}] * 31  # with `p=` and `&`, 258 bytes each
 _LAST = [{"name": "p", "value": "x" * (MAX_PARAMETERS - 31 * 258 - 2)}]

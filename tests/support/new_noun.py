@@ -50,7 +50,7 @@ _ROWS: Mapping[str, tuple[str, str, str]] = {
 """,
     ),
     FUNCTIONS: (
-        "noun_functions.py",
+        "items/functions.py",
         '    "domain": NounFunctions(\n',
         """    "badge": NounFunctions(
         remove=badges.remove,
@@ -60,8 +60,8 @@ _ROWS: Mapping[str, tuple[str, str, str]] = {
     ),
 """,
     ),
-    ROUTER: ("routers.py", "    domains_router,\n", "    badges_router,\n"),
-    PAGES: ("routers.py", "    *domains_pages.routes,\n", "    *badges_pages.routes,\n"),
+    ROUTER: ("server/routers.py", "    domains_router,\n", "    badges_router,\n"),
+    PAGES: ("server/routers.py", "    *domains_pages.routes,\n", "    *badges_pages.routes,\n"),
 }
 """Each with its module, the line that comes after it, and its text."""
 _IMPORTS: Mapping[str, tuple[str, str]] = {
@@ -69,14 +69,14 @@ _IMPORTS: Mapping[str, tuple[str, str]] = {
         "from waypost.db.schema.shares import shares\n",
         "from waypost.db.schema.resources import badges\n",
     ),
-    "noun_functions.py": (
-        "from waypost.bios import api as bios_api\n",
-        "from waypost.badges import api as badges_api\nfrom waypost.badges import ops as badges\n",
+    "items/functions.py": (
+        "from waypost.items.bios import api as bios_api\n",
+        "from waypost.items.badges import api as badges_api\nfrom waypost.items.badges import ops as badges\n",
     ),
-    "routers.py": (
-        "from waypost.bios.api import router as bios_router\n",
-        """from waypost.badges.api import router as badges_router
-from waypost.badges.pages import pages as badges_pages
+    "server/routers.py": (
+        "from waypost.items.bios.api import router as bios_router\n",
+        """from waypost.items.badges.api import router as badges_router
+from waypost.items.badges.pages import pages as badges_pages
 """,
     ),
 }
@@ -142,10 +142,10 @@ def _add_files(package: Path) -> None:
     revision = f"{int(previous) + 1:04}"
     text = (_DATA / "migration.py.txt").read_text().format(revision=revision, previous=previous)
     (versions / f"{revision}_badges.py").write_text(text)
-    (package / "badges").mkdir()
-    (package / "badges/__init__.py").touch()
+    (package / "items/badges").mkdir()
+    (package / "items/badges/__init__.py").touch()
     for name in ("ops", "api", "pages"):
-        shutil.copy(_DATA / f"{name}.py.txt", package / f"badges/{name}.py")
+        shutil.copy(_DATA / f"{name}.py.txt", package / f"items/badges/{name}.py")
     shutil.copytree(_DATA / "templates", package / "dashboard/templates/badges")
 
 

@@ -10,12 +10,12 @@ from tests.support.archives import export, plan
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_SQLITE
 from tests.support.mcp_agent import agent_of
-from waypost.accounts import deletion
+from waypost.admin import account_deletion
+from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.schema.nouns import NOUNS
-from waypost.imports import apply, undo
-from waypost.server import account_deletion
-from waypost.settings import Settings
+from waypost.items.accounts import deletion
+from waypost.transfer.imports import apply, undo
 
 pytestmark = ON_SQLITE
 _STAR = {"name": "Star", "color": "#112233"}

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from waypost.core.errors import unavailable
 from waypost.db.database import Database, Durability
 from waypost.db.driver_statements import DriverSelect
-from waypost.errors import unavailable
 
 T = TypeVar("T")
 

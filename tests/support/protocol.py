@@ -13,12 +13,12 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from waypost.accounts import ops as accounts
-from waypost.app import build
 from waypost.auth import api_keys
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.server.app import build
 from waypost.visits.fast_path import STATE_KEY, FastPathProtocol, WorkerState
 
 _HIGH_WATER = 64 * 1024

@@ -10,8 +10,8 @@ from sqlalchemy import text
 from tests.conftest import Person
 from tests.support.files import PNG, new_file, upload
 from tests.support.visits import new_link, visit
-from waypost import clock
-from waypost.moderation import blocklist
+from waypost.core import clock
+from waypost.items.moderation import blocklist
 
 TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"

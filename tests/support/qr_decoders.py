@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from tests.conftest import BASE, Person
 from tests.support.system_packages import library
-from waypost.qrcode import verify
+from waypost.media.qrcode import verify
 
 
 def opened(data: bytes) -> Image.Image:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from waypost.errors import Kind, Problem
-from waypost.sandbox.channel import Channel
+from waypost.core.errors import Kind, Problem
+from waypost.core.sandbox.channel import Channel
 
 
 def echo(channel: Channel) -> None:

@@ -8,10 +8,10 @@ from tests.conftest import Person, create_person
 from tests.support.asgi_client import AsgiClient
 from tests.support.connection_cache import ConnectionCache
 from tests.support.ingester import running_ingester
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.settings import Settings
+from waypost.server.app import build
 
 
 @contextmanager

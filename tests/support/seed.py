@@ -23,7 +23,7 @@ from tests.support.bios import new_bio_with_all_parts
 from waypost.dashboard.trash import one_by_one
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.files import ops as files
+from waypost.items.files import ops as files
 from waypost.trash import ops as trash
 
 

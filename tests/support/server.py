@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import httpx2
 import psutil
 
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 
 T = TypeVar("T")
 _COMMAND = Path(sys.executable).with_name("waypost")
@@ -71,7 +71,7 @@ def starting(
 ) -> Iterator[Server]:
     """Start a server with its data in `folder`, without waiting for it; stop it at the end of the block.
 
-    `settings` are those of waypost.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
+    `settings` are those of waypost.core.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
     """
     assert settings.keys() <= Settings.model_fields.keys(), settings
     port = port or free_port()

@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from tests.support.load_balancers import HOST
 from tests.support.server import Server, serving
 from tests.support.smuggling import ATTACKER, ELSEWHERE, FORGED_ADDRESS, SMUGGLED
-from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
 from waypost.db.database import Database
+from waypost.items.accounts import ops as accounts
 
 _VICTIMS = 8
 _UNLIMITED = 100_000_000

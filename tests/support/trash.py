@@ -11,21 +11,21 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.bios import picture_url
 from tests.support.dashboard_client import Browser
 from tests.support.visits import CHROME, FIREFOX, visit
-from waypost.bios import ops as bios
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as channels
 from waypost.dashboard.trash import one_by_one
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.domains import ops as domains
-from waypost.files import ops as files
-from waypost.links import bulk
-from waypost.overlays import ops as overlays
-from waypost.pixels import ops as pixels
-from waypost.qr import ops as qr_codes
-from waypost.splash import ops as splash_pages
+from waypost.items.bios import ops as bios
+from waypost.items.campaigns import ops as campaigns
+from waypost.items.channels import ops as channels
+from waypost.items.domains import ops as domains
+from waypost.items.files import ops as files
+from waypost.items.links import bulk
+from waypost.items.overlays import ops as overlays
+from waypost.items.pixels import ops as pixels
+from waypost.items.qr import ops as qr_codes
+from waypost.items.splash import ops as splash_pages
+from waypost.items.utm import ops as utm_templates
 from waypost.trash import ops
-from waypost.utm import ops as utm_templates
 
 NOUNS = {
     "url": "link",

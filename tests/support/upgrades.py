@@ -45,10 +45,10 @@ _FAULT = """
 def create() -> None:
     raise ImportError("a broken release")
 
-if __name__ != "waypost.app":
+if __name__ != "waypost.server.app":
     create()
 """
-"""Added to `app.py`, workers cannot start; added to another module, it cannot be imported."""
+"""Added to `server/app.py`, workers cannot start; added to another module, it cannot be imported."""
 _SECONDS = 60
 _PROGRESS = 200  # requests between two steps
 _ATTEMPTS = 50

@@ -8,11 +8,11 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.demo import content as demo_content
 from waypost.demo import visits as demo_visits
-from waypost.settings import Settings
+from waypost.server.app import build
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:121.0) Gecko/20100101 Firefox/121.0"

@@ -10,10 +10,10 @@ from tests.support.files import new_file, upload
 from tests.support.imports import SHOP, planned_rows, run
 from tests.support.trash import delete_in_dashboard, entries, move, restore, restore_in_dashboard
 from tests.support.visits import DESTINATION, new_link, visit
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.imports import apply
-from waypost.imports.planner import Options
-from waypost.settings import Settings
+from waypost.transfer.imports import apply
+from waypost.transfer.imports.planner import Options
 
 BRAND = "https://go.brand.example"
 IN_TRASH = "That alias belongs to an item in your trash."

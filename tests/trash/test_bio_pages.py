@@ -9,11 +9,11 @@ from tests.support.bios import clicks_of, follow, new_bio_with_all_parts, open_b
 from tests.support.dashboard_client import Browser
 from tests.support.trash import delete_in_dashboard, entries, move, restore_in_dashboard
 from tests.support.visits import CHROME, FIREFOX, visit
-from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import bio_pictures, trash
-from waypost.settings import Settings
 
 DAY = 86_400
 

@@ -24,7 +24,7 @@ from tests.support.trash import (
 from tests.support.visits import visit
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
+from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 from waypost.trash.kinds import KINDS, references_of
 
 _LISTS = {

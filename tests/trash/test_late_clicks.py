@@ -12,19 +12,19 @@ from tests.support.databases import ON_POSTGRESQL
 from tests.support.server import at_once
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
-from waypost import clock
-from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import TAKEN, format_line, item_fields
 from waypost.clicks.journal.writer import Journal
 from waypost.clicks.stats import verify
+from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_times, trash
 from waypost.db.schema import links as links_table
-from waypost.errors import Problem
-from waypost.links import bulk
-from waypost.links import ops as links
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.links import bulk
+from waypost.items.links import ops as links
 from waypost.trash import ops
 
 ACCOUNT = 1

@@ -5,8 +5,8 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.overlays import new_overlay
 from tests.support.trash import entries
-from waypost.overlays import submissions
-from waypost.overlays.submissions import Answers
+from waypost.items.overlays import submissions
+from waypost.items.overlays.submissions import Answers
 
 pytestmark = ON_SQLITE
 

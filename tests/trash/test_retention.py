@@ -13,15 +13,15 @@ from tests.support.backup import store_in
 from tests.support.files import CONTENT, new_file
 from tests.support.trash import entries, move, new_items, restore
 from tests.support.visits import new_link, visit
-from waypost import clock
-from waypost.backup import archive
 from waypost.clicks.ingest.ingester import Ingester
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db import page_counters, schema
 from waypost.db.database import Database
-from waypost.migrate import storage
-from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.disk import DiskStore
+from waypost.transfer.backup import archive
+from waypost.transfer.migrate import storage
 from waypost.trash import ops
 
 DAY = 86_400

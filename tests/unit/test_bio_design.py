@@ -2,8 +2,8 @@
 
 import pytest
 
-from waypost.bios import design
-from waypost.qrcode.styles import contrast
+from waypost.items.bios import design
+from waypost.media.qrcode.styles import contrast
 
 NAMES = {name: name for name in design.DEFAULTS}
 

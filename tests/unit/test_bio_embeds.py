@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.bios.embeds import find_player
+from waypost.items.bios.embeds import find_player
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.bios import new_bio, open_bio
 from tests.support.databases import ON_SQLITE
-from waypost.bios import themes
+from waypost.items.bios import themes
 
 
 @ON_SQLITE

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.support.brands import data_url, logo
-from waypost import web_colors
-from waypost.branding.brand import (
-    NO_BRAND,
-    Brand,
-    checked_name,
-    dashboard_style,
-    icon_file,
-    logo_bytes,
-)
-from waypost.branding.colors import DARK, LIGHT, accents, contrast
-from waypost.errors import Problem
-from waypost.pictures import brand_logos
+from waypost.core import web_colors
+from waypost.core.errors import Problem
+from waypost.media.branding.brand import NO_BRAND, Brand, checked_name, dashboard_style, icon_file, logo_bytes
+from waypost.media.branding.colors import DARK, LIGHT, accents, contrast
+from waypost.media.pictures import brand_logos
 
 _TOKENS = (Path(__file__).parents[2] / "web" / "src" / "tokens.css").read_text()
 _MAX_LOGO = 24 * 1024

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 _SCRIPT = """
-from waypost import credentials
+from waypost.core import credentials
 hashed = credentials.hash_password("a password")
 print(hashed, credentials.password_matches(hashed, "a password"), credentials.password_matches(hashed, "a passwort"))
 """

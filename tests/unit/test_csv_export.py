@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from waypost import csv_export
+from waypost.core import csv_export
 
 SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 SPLITTERS = (";", "\t", "\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028")

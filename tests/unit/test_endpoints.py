@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from waypost.api.endpoints import Endpoint
 from waypost.api.request_body import PartialBody
 from waypost.api.types import IdInPath
-from waypost.routers import API_ROUTERS, endpoint_table
+from waypost.server.routers import API_ROUTERS, endpoint_table
 
 ROUTES = [route for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 

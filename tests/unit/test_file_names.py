@@ -6,10 +6,10 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.databases import ON_SQLITE
-from waypost.errors import Problem
-from waypost.files import ranges
-from waypost.files.ranges import ByteRange, Unsatisfiable
+from waypost.core.errors import Problem
 from waypost.http import file_names, media_types
+from waypost.items.files import ranges
+from waypost.items.files.ranges import ByteRange, Unsatisfiable
 
 INVALID: tuple[tuple[bytes, str], ...] = (
     (b"", "must not be empty"),

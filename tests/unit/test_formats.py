@@ -10,9 +10,9 @@ from babel.lists import format_list
 from babel.localedata import locale_identifiers
 from babel.numbers import format_decimal, format_percent
 
-from waypost import formats
 from waypost.clicks.classify import language_ranges
-from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
+from waypost.core import formats
+from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
 
 # English is that of Europe, Portuguese that of Brazil; weeks begin as in the largest country of the language in Europe,
 # for Portuguese as in Brazil and Portugal, for the pseudo-language as in Egypt.

@@ -5,8 +5,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.support.source import modules
-from waypost import ip_networks, setting_urls
+from tests.support.source import SOURCE, modules
+from waypost.core import ip_networks, setting_urls
 
 _SPECIAL_NETWORKS = (
     # IPv4
@@ -64,10 +64,10 @@ def test_no_other_module_classifies_addresses() -> None:
     """The properties of `ipaddress` differ between versions of Python."""
     kinds = {"is_global", "is_private", "is_loopback", "is_link_local", "is_multicast"}
     uses = {
-        path.name
+        path.relative_to(SOURCE).as_posix()
         for path, module in modules()
         for node in ast.walk(module)
         if isinstance(node, ast.Attribute) and node.attr in kinds
         if not (isinstance(node.value, ast.Name) and node.value.id in ("ip_networks", "client"))
     }
-    assert uses == {"ip_networks.py"}
+    assert uses == {"core/ip_networks.py"}

@@ -3,15 +3,15 @@
 import subprocess
 import sys
 
-from waypost.control_characters import escape_control_characters
+from waypost.core.control_characters import escape_control_characters
 
 HOSTILE = "\x1b[31mred\x07 \x9b2J\r\nforged line\u202etxt.exe\u200b\x00"
 
 
 _SCRIPT = f"""
 import logging, structlog
-from waypost.observability.logging import configure
-from waypost.settings import Settings
+from waypost.core.logging import configure
+from waypost.core.settings import Settings
 configure(Settings(log_format="text", log_level="info"))
 hostile = {HOSTILE!a}
 structlog.get_logger("test").info(hostile, path=hostile, nested=dict(name=hostile), **{{hostile: 1}})

@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from tests.support.server import free_port
-from waypost.mail import Email, Mailer
-from waypost.settings import Settings
+from waypost.core.settings import Settings
+from waypost.http.mail import Email, Mailer
 
 
 class Inbox:

@@ -10,8 +10,8 @@ from fastapi.routing import APIRoute
 from waypost.bulk import items as bulk
 from waypost.db import schema
 from waypost.db.schema.nouns import NOUNS, Noun, referred_first
-from waypost.noun_functions import FUNCTIONS
-from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
+from waypost.items.functions import FUNCTIONS
+from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 from waypost.trash.kinds import references_of
 
 _NOUNS = pytest.mark.parametrize("noun", NOUNS.values(), ids=NOUNS)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from waypost.accounts.password_rules import checked_password
-from waypost.errors import Problem
+from waypost.core.errors import Problem
+from waypost.items.accounts.password_rules import checked_password
 
 NAMES = ("ana", "juniper@example.com")
 

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from PIL import Image
 
-from waypost.pictures.unpacking import OperationName, Request, process
+from waypost.media.pictures.unpacking import OperationName, Request, process
 
 GRAY = 64
 

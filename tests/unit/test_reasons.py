@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost import reasons
+from waypost.core import reasons
 
 _DUMP = """Generic S3 error: Error performing PUT http://127.0.0.1:9/b in 475 ms, after 4 retries - HTTP
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from waypost.imports.sources import fields
-from waypost.imports.sources.fields import RecentNames
+from waypost.transfer.imports.sources import fields
+from waypost.transfer.imports.sources.fields import RecentNames
 
 
 def test_name_is_new_once() -> None:

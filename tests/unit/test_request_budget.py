@@ -8,7 +8,7 @@ import pytest
 
 from waypost.api.context import RequestContext
 from waypost.api.request_budget import RequestBudget
-from waypost.errors import Problem
+from waypost.core.errors import Problem
 
 
 def test_slow_servers_use_up_time_of_request() -> None:

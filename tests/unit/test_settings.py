@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.cli import RunCommand
-from waypost.server.system_checks import unknown_variables
-from waypost.settings import Settings
+from waypost.admin.system_checks import unknown_variables
+from waypost.core.settings import Settings
 
 SETTINGS = {
     "WAYPOST_PORT": ("0", "99999", "x", ""),

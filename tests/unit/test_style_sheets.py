@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.source import ROOT
 from tests.support.style_sheets import declarations, is_physical, style_sheets
-from waypost.branding.colors import contrast
+from waypost.media.branding.colors import contrast
 
 # The owner of an overlay selects a corner of the screen.
 _CORNERS = {

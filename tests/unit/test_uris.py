@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.uris import MAX_DESTINATION, MAX_LOCATION, ascii_host, encoded, exceeds, to_uri
+from waypost.core.uris import MAX_DESTINATION, MAX_LOCATION, ascii_host, encoded, exceeds, to_uri
 
 
 @pytest.mark.parametrize(

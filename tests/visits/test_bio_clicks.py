@@ -21,8 +21,8 @@ from tests.support.visits import (
     new_link,
     visit,
 )
+from waypost.core.settings import Settings
 from waypost.db.schema import bio_blocks, bios
-from waypost.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES  # counts of blocks
 

@@ -10,8 +10,8 @@ from tests.support.bios import new_bio, open_bio
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import protocol_client
 from tests.support.visits import visit
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 LINK = {"type": "link", "title": "Sale", "url": "https://example.com/sale"}
 START = datetime(2027, 1, 15, 8, 0, 0, tzinfo=UTC)

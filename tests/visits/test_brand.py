@@ -7,9 +7,9 @@ from tests.conftest import Person
 from tests.support.brands import COLOR, data_url, logo
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CHROME, new_link, visit
-from waypost.branding import store
-from waypost.branding.brand import NO_BRAND, Brand
-from waypost.branding.colors import accents
+from waypost.media.branding import store
+from waypost.media.branding.brand import NO_BRAND, Brand
+from waypost.media.branding.colors import accents
 from waypost.visits.cache import Cache
 from waypost.visits.domain_view import DomainView
 

@@ -12,11 +12,11 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.files import objects
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
-from waypost import clock
-from waypost.files import download_grants, file_server
-from waypost.files.download_grants import DownloadGrant, Visitor
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
+from waypost.items.files import download_grants, file_server
+from waypost.items.files.download_grants import DownloadGrant, Visitor
 from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.lookup import FileView, resolve
 from waypost.visits.writers import asgi

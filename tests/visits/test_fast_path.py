@@ -7,8 +7,8 @@ import time_machine
 
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 HOST = b"Host: go.localhost:8000\r\n"

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, update
 
 from tests.support.protocol import Pipe, ProtocolClient, protocol_client
-from waypost import clock
-from waypost.branding import store
-from waypost.branding.brand import Brand
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import download_grants, files
 from waypost.http.connection import LimitedProtocol
-from waypost.settings import Settings
+from waypost.media.branding import store
+from waypost.media.branding.brand import Brand
 from waypost.visits.fast_path import FastPathProtocol
 
 TOMORROW = clock.day(clock.now() + 2 * 86_400)

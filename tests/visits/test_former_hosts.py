@@ -6,9 +6,9 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.visits import ACCEPT_HTML, DESTINATION, clicks, new_link, visit
+from waypost.admin import system_checks
+from waypost.core.settings import Settings
 from waypost.db import crud, schema
-from waypost.server import system_checks
-from waypost.settings import Settings
 from waypost.urls.hostnames import has_dashboard
 
 FORMER = "https://old.example"

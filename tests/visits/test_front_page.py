@@ -12,9 +12,9 @@ from tests.conftest import BASE
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 HOME, LOST = "https://www.example.com/", "https://www.example.com/lost?from=links"
 Start = Callable[..., AbstractContextManager[AsgiClient]]

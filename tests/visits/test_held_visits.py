@@ -11,7 +11,7 @@ import pytest
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 from waypost.visits import batcher
 from waypost.visits.writers import asgi
 

@@ -10,9 +10,9 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.load import until
 from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks, new_link, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 
 pytestmark = ON_BOTH_DATABASES  # look-ups by host, and changes that reach other processes
 BRAND = "https://brand.example"

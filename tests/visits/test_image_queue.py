@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 from waypost.visits.image_queue import ImageQueue
 
 

@@ -17,8 +17,8 @@ from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page
 from tests.support.overlays import form_fields, open_overlay, send_answers, send_form
 from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, visit
-from waypost.errors import Problem
-from waypost.overlays import submissions
+from waypost.core.errors import Problem
+from waypost.items.overlays import submissions
 
 pytestmark = ON_BOTH_DATABASES  # limits and pages of submissions
 BAD_EMAIL = "Your e-mail must be a valid address."

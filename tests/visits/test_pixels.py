@@ -9,11 +9,11 @@ from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.html import SANDBOX, Page, open_page
 from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, SLACK, clicks, new_link, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.interstitials.pixel_providers import PROVIDERS
-from waypost.pixels.ops import TYPES
-from waypost.settings import Settings
+from waypost.items.pixels.ops import TYPES
+from waypost.server.app import build
 
 
 def _pixel(person: Person, kind: str = "socialapixel", tag: str = "TAG-1") -> int:

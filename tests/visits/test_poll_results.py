@@ -4,7 +4,7 @@ from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.html import Page
 from tests.support.overlays import open_overlay, send_answers
-from waypost.overlays.public import poll_results
+from waypost.items.overlays.public import poll_results
 
 pytestmark = ON_BOTH_DATABASES  # grouped answers in JSON
 

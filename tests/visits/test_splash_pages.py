@@ -24,10 +24,10 @@ from tests.support.visits import (
     new_link,
     visit,
 )
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import changes, links
-from waypost.settings import Settings
+from waypost.server.app import build
 
 WORDS = {"title": "Before you go", "message": "Two\nlines", "counter": 7, "link": "https://shop.example/product"}
 PICTURES = {"banner": "https://pictures.example/b.png", "logo": "https://logos.example:8443/l.png"}

@@ -12,8 +12,8 @@ from tests.support.fake_internet import FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.qr_decoders import zxing
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, ANDROID, CHROME, SLACK, click_totals, clicks, new_link, visit
-from waypost.settings import Settings
-from waypost.uris import MAX_DESTINATION, MAX_LOCATION, MAX_QUERY
+from waypost.core.settings import Settings
+from waypost.core.uris import MAX_DESTINATION, MAX_LOCATION, MAX_QUERY
 
 IRI = "https://bücher.example/straße?q=ü#ß"
 URI = "https://xn--bcher-kva.example/stra%C3%9Fe?q=%C3%BC#%C3%9F"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from tests.support import fake_internet
 from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.load import until
-from waypost.webhooks import Webhooks
+from waypost.http.webhooks import Webhooks
 
 _SLOW = "93.184.216.35"
 

@@ -13,9 +13,9 @@ from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.load import until
 from tests.support.protocol import protocol_client
 from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks, new_link, visit
-from waypost.app import build
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.settings import Settings
+from waypost.server.app import build
 from waypost.urls import www_hosts
 
 pytestmark = ON_BOTH_DATABASES  # the indexes differ by database

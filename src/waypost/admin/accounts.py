@@ -6,17 +6,17 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
-from waypost.accounts.ops import Status
 from waypost.api.request_body import Body
 from waypost.api.types import MAX_INTEGER, Name
 from waypost.auth import two_factor
+from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.db.schema.accounts import UNLIMITED
-from waypost.errors import invalid
 from waypost.http import media_types
+from waypost.items.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
+from waypost.items.accounts.ops import Status
 
 pages = Router(admin_only=True)
 _ACCOUNTS, _PLANS = "/dashboard/admin/accounts", "/dashboard/admin/plans"

@@ -3,12 +3,12 @@
 import anyio.to_thread
 from starlette.responses import Response
 
-from waypost.branding import store
 from waypost.dashboard import brand_form
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.http.multipart import MultipartReader
+from waypost.media.branding import store
 
 pages = Router(admin_only=True)
 _PATH = "/dashboard/admin/brand"

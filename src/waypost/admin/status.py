@@ -8,15 +8,15 @@ from sqlalchemy import Connection, func, select
 from starlette.responses import Response
 
 from waypost import __version__
+from waypost.admin import system_checks
 from waypost.clicks.ingest import read_barrier
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import accounts
 from waypost.db.upgrade import current_revision, latest_revision
-from waypost.links import dead_links
-from waypost.server import system_checks
-from waypost.statistics import checklists
-from waypost.statistics.checklists import Step
+from waypost.items.links import dead_links
+from waypost.items.statistics import checklists
+from waypost.items.statistics.checklists import Step
 from waypost.storage.factory import lost_objects, probe
 
 pages = Router(admin_only=True)

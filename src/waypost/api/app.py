@@ -11,7 +11,7 @@ from waypost import __version__
 from waypost.api import idempotency, openapi
 from waypost.api.request import PREFIX, STATISTICS_AGE
 from waypost.api.responses import Failure
-from waypost.errors import Kind
+from waypost.core.errors import Kind
 
 _NOT_OF_OPERATIONS = (Kind.METHOD_NOT_ALLOWED, Kind.ROLLED_BACK)
 _SUMMARY = (

@@ -14,20 +14,20 @@ from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
 from waypost.api.idempotency import Claim
 from waypost.api.request_budget import RequestBudget
-from waypost.branding import store as brands
-from waypost.branding.brand import NO_BRAND, PRODUCT, Brand
+from waypost.auth.attempt_limits import RateLimiter
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
+from waypost.core.errors import Kind, Problem, account_deleted
+from waypost.core.languages import SOURCE_LANGUAGE
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db import account_rows, change_log
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
-from waypost.errors import Kind, Problem, account_deleted
 from waypost.http.fetch_slots import FetchSlots
-from waypost.http.rate_limit import RateLimiter
-from waypost.languages import SOURCE_LANGUAGE
-from waypost.mail import Mailer
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
+from waypost.http.mail import Mailer
+from waypost.media.branding import store as brands
+from waypost.media.branding.brand import NO_BRAND, PRODUCT, Brand
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.store import Store
 from waypost.urls.short_urls import Addressed, short_url

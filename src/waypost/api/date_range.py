@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from waypost import clock
 from waypost.clicks.stats.reports import MAX_POINTS, Interval, Span
-from waypost.errors import invalid
+from waypost.core import clock
+from waypost.core.errors import invalid
 
 _DAYS = 30
 _POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}

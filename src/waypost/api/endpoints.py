@@ -23,7 +23,7 @@ from waypost.api.context import RequestContext, authenticated
 from waypost.api.idempotency import CLAIM_SECONDS, LONG_CLAIM_SECONDS
 from waypost.api.request_body import Body, PartialBody
 from waypost.api.types import IdInPath
-from waypost.errors import not_found
+from waypost.core.errors import not_found
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,10 +14,10 @@ from fastapi.responses import Response
 from sqlalchemy import BigInteger, Connection, bindparam, delete, or_, select, update
 from starlette.requests import Request
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.db.database import Database, upsert
 from waypost.db.schema import idempotency_keys
-from waypost.errors import Kind, Problem, invalid
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"

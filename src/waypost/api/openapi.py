@@ -15,7 +15,7 @@ from waypost.api.code_samples import code_samples
 from waypost.api.endpoints import handled
 from waypost.api.examples import Models, example_of, fields_of, move_meaning_to_field
 from waypost.api.responses import unknown_path
-from waypost.errors import Kind
+from waypost.core.errors import Kind
 from waypost.http.security_headers import ISOLATION
 
 RATE_HEADERS = {

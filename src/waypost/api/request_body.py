@@ -18,7 +18,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, create_model, field_validator, model_validator
 from starlette.requests import ClientDisconnect
 
-from waypost.errors import Kind, Problem, invalid
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.http.body_headers import refuse_partial_or_encoded
 
 B = TypeVar("B", bound="Body")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from waypost.errors import Kind, Problem, invalid
+from waypost.core.errors import Kind, Problem, invalid
 
 T = TypeVar("T")
 MAX_FETCHES = 20

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from waypost.api.types import Id
 from waypost.clicks.stats.reports import Report
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 
 class Failure(BaseModel):

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from waypost import clock
+from waypost.core import clock
 
 MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")

@@ -5,11 +5,11 @@ from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, select, update
 
-from waypost import clock, credentials
+from waypost.auth.attempt_limits import WINDOW_MS
+from waypost.core import clock, credentials
+from waypost.core.errors import invalid, not_found
 from waypost.db import account_rows
 from waypost.db.schema import accounts, api_keys, plans
-from waypost.errors import invalid, not_found
-from waypost.http.rate_limit import WINDOW_MS
 
 MAX_KEYS = 25
 ACCOUNT_FACTOR = 10

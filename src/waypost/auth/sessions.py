@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from waypost import clock, credentials
+from waypost.core import clock, credentials
+from waypost.core.errors import not_found
 from waypost.db import account_rows
 from waypost.db.schema import accounts, sessions
-from waypost.errors import not_found
 
 LIFE = 30 * 86_400
 """Seconds after its last use that a session expires."""

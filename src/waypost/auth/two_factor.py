@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pyotp
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from waypost import clock, credentials
+from waypost.core import clock, credentials
+from waypost.core.errors import invalid
 from waypost.db import account_rows
 from waypost.db.schema import recovery_codes, totp_secrets
-from waypost.errors import invalid
 
 _STEP_SECONDS = 30
 _MAX_DRIFT = 1  # steps by which a phone's clock may be wrong

@@ -15,11 +15,11 @@ from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, failure_body
 from waypost.api.types import Count, ItemId, Line
 from waypost.bulk.items import NOT_DONE, Action, Prepared, failure, prepare
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.db import change_log, page_counters
-from waypost.errors import Kind, Problem, invalid
-from waypost.links import list_search
-from waypost.links.columns import Status
-from waypost.links.filters import LinkFilter
+from waypost.items.links import list_search
+from waypost.items.links.columns import Status
+from waypost.items.links.filters import LinkFilter
 from waypost.search.words import short_url
 
 MAX_ITEMS = 1000

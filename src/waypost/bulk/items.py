@@ -17,8 +17,8 @@ from waypost.api.endpoints import Endpoint, EndpointTable, Input
 from waypost.api.request_body import Body
 from waypost.api.responses import failure_body, validation_problem
 from waypost.api.types import ItemId, OneOf
+from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.db.schema import nouns
-from waypost.errors import Kind, Problem, invalid, not_found
 
 _FIRST = ("url", "file", "campaign", "channel")  # in the document of the API since version 1.0
 NOUNS = (*dict.fromkeys([*_FIRST, *(noun.api for noun in nouns.NOUNS.values())]), "share")

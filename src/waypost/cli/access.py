@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from waypost.accounts import ops
-from waypost.accounts.ops import Account
+from waypost.admin import installation
 from waypost.cli import console
+from waypost.core.errors import Kind, Problem
+from waypost.core.secret_files import SecretFileError
+from waypost.core.settings import Settings, config_file
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.errors import Kind, Problem
-from waypost.secret_files import SecretFileError
-from waypost.server import installation
-from waypost.settings import Settings, config_file
+from waypost.items.accounts import ops
+from waypost.items.accounts.ops import Account
 
 MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Username, e-mail address or id.")]

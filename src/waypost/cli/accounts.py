@@ -7,17 +7,17 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Connection
 
-from waypost import clock
-from waypost.accounts import deletion, email_links, ops
-from waypost.accounts.ops import Account
+from waypost.admin import new_accounts
 from waypost.auth import api_keys, sessions
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER, AccountArgument
 from waypost.cli.console import AsJson
+from waypost.core import clock
 from waypost.db.database import Database
 from waypost.db.schema.nouns import inside_sentence
-from waypost.server import new_accounts
+from waypost.items.accounts import deletion, email_links, ops
+from waypost.items.accounts.ops import Account
 
 account = typer.Typer(no_args_is_help=True)
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
@@ -169,7 +169,7 @@ def delete_account(
 
 
 def _delete_now(database: Database, account: int) -> None:
-    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
+    from waypost.admin import account_deletion  # noqa: PLC0415  # loads the modules of all items
 
     account_deletion.delete_account(database, account)
 
@@ -259,7 +259,7 @@ def reset_login(
 
 
 def _remove_two_factor(database: Database, account: int) -> bool:
-    from waypost.server import two_factor_removal  # noqa: PLC0415  # loads the texts of e-mail
+    from waypost.admin import two_factor_removal  # noqa: PLC0415  # loads the texts of e-mail
 
     return two_factor_removal.remove(access.settings(), database, account)
 

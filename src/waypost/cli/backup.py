@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from waypost.backup import archive
-from waypost.backup.file_copies import FileCopies
+from waypost.admin import installation
 from waypost.cli import access, console
-from waypost.errors import Kind, Problem
-from waypost.ownership import make_folder
-from waypost.server import installation
-from waypost.settings import Settings
+from waypost.core.errors import Kind, Problem
+from waypost.core.file_owner import make_folder
+from waypost.core.settings import Settings
 from waypost.storage.factory import open_store
+from waypost.transfer.backup import archive
+from waypost.transfer.backup.file_copies import FileCopies
 
 _STREAM = Path("-")
 

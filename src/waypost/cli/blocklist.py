@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from waypost import clock
 from waypost.cli import access, console
-from waypost.moderation import blocklist
-from waypost.moderation import reports as abuse_reports
+from waypost.core import clock
+from waypost.items.moderation import blocklist
+from waypost.items.moderation import reports as abuse_reports
 from waypost.urls.blocklist import HOST, WORD
 
 block = typer.Typer(no_args_is_help=True)

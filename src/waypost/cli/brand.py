@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from waypost.branding import store
-from waypost.branding.brand import NO_BRAND, Brand, checked_color, checked_name, logo_bytes, require_name
 from waypost.cli import access, console
-from waypost.pictures import brand_logos
+from waypost.media.branding import store
+from waypost.media.branding.brand import NO_BRAND, Brand, checked_color, checked_name, logo_bytes, require_name
+from waypost.media.pictures import brand_logos
 
 brand = typer.Typer(no_args_is_help=True)
 _Name = Annotated[str | None, typer.Option(help="Name of the service; empty for none.")]

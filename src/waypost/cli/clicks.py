@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from waypost import clock
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats import raw_events, verify
 from waypost.clicks.stats.raw_events import Format
 from waypost.clicks.stats.reports import Span
+from waypost.core import clock
 
 clicks = typer.Typer(no_args_is_help=True)
 

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from waypost.accounts import email_links
+from waypost.admin import installation, new_accounts
 from waypost.cli import access, console
 from waypost.cli.service import welcome
+from waypost.core import logging
+from waypost.core.errors import Problem
 from waypost.demo import content, visits
-from waypost.errors import Problem
-from waypost.observability import logging
-from waypost.server import installation, new_accounts, startup
+from waypost.items.accounts import email_links
+from waypost.server import startup
 
 _PREFIX = "WAYPOST_"
 _KEPT = ("WAYPOST_LOG_LEVEL", "WAYPOST_LOG_FORMAT")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from waypost.cli import console
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = (_PACKAGE / "deploy", _PACKAGE.parent.parent / "deploy")

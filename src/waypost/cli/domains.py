@@ -6,15 +6,15 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Connection, select
 
-from waypost import clock
-from waypost.accounts import ops as accounts
 from waypost.cli import access, console
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import links
-from waypost.domains import ops
-from waypost.errors import Kind, Problem
-from waypost.links import ops as link_ops
-from waypost.settings import Settings
+from waypost.items.accounts import ops as accounts
+from waypost.items.domains import ops
+from waypost.items.links import ops as link_ops
 from waypost.urls import hostnames
 
 domain = typer.Typer(no_args_is_help=True)

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from waypost import atomic_files
 from waypost.cli import access, console
-from waypost.exports import link_csv, runner
-from waypost.exports.archive import Source
-from waypost.exports.link_csv import Service
+from waypost.core import atomic_files
 from waypost.storage.factory import open_store
+from waypost.transfer.exports import link_csv, runner
+from waypost.transfer.exports.archive import Source
+from waypost.transfer.exports.link_csv import Service
 
 _STANDARD_OUTPUT = "-"
 

@@ -6,10 +6,10 @@ from typing import Any
 import typer
 from sqlalchemy import Connection
 
-from waypost import clock
 from waypost.cli import access, console, items
-from waypost.files import ops
-from waypost.files.ops import Details
+from waypost.core import clock
+from waypost.items.files import ops
+from waypost.items.files.ops import Details
 from waypost.search import words
 from waypost.urls.short_urls import short_url
 

@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from waypost import clock
+from waypost.admin import installation
 from waypost.cli import access, console
 from waypost.clicks.geo import download
 from waypost.clicks.geo.lookup import Countries, downloaded_file
-from waypost.observability import logging
-from waypost.server import installation
+from waypost.core import clock, logging
 
 geo = typer.Typer(no_args_is_help=True)
 

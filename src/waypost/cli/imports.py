@@ -9,20 +9,20 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from waypost import clock, csv_export
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
+from waypost.core import clock, csv_export
+from waypost.core.formats import DateOrder
 from waypost.db.database import Database
-from waypost.formats import DateOrder
-from waypost.imports import apply as applying
-from waypost.imports import plan_removal, planner, plans
-from waypost.imports import undo as undoing
-from waypost.imports.archives.staging import Staging
-from waypost.imports.file_source import open_file
-from waypost.imports.plans import Conflicts, Folders
-from waypost.imports.sources import registry
-from waypost.imports.sources.registry import Service
 from waypost.storage.factory import open_store
+from waypost.transfer.imports import apply as applying
+from waypost.transfer.imports import plan_removal, planner, plans
+from waypost.transfer.imports import undo as undoing
+from waypost.transfer.imports.archives.staging import Staging
+from waypost.transfer.imports.file_source import open_file
+from waypost.transfer.imports.plans import Conflicts, Folders
+from waypost.transfer.imports.sources import registry
+from waypost.transfer.imports.sources.registry import Service
 
 _SERVICE = "From a service"
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Connection
 
-from waypost import clock
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER
+from waypost.core import clock
 from waypost.db.crud import Page, PageRequest
 
 Search = Annotated[str, typer.Option("--search", help="Only those that contain this text, ignoring case.")]

@@ -6,7 +6,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from waypost import module_loading
+from waypost.core import module_loading
 
 
 class LazyCommand(TyperCommand):

@@ -7,15 +7,15 @@ from typing import Any
 import typer
 from sqlalchemy import Connection, select
 
-from waypost.accounts.ops import Account
+from waypost.admin import link_moves
 from waypost.cli import access, console
+from waypost.core.errors import Kind, Problem
+from waypost.core.settings import Settings
 from waypost.db import unique_names
 from waypost.db.schema import campaigns, links
-from waypost.errors import Kind, Problem
-from waypost.links import ops
-from waypost.links.account_moves import Fate, MoveRequest
-from waypost.server import link_moves
-from waypost.settings import Settings
+from waypost.items.accounts.ops import Account
+from waypost.items.links import ops
+from waypost.items.links.account_moves import Fate, MoveRequest
 from waypost.urls.short_urls import short_url
 
 _COLUMNS = ("id", "shorturl", "clicks", "loses", "stays")

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Connection, select
 
-from waypost import clock
 from waypost.cli import access, console, items
+from waypost.core import clock
 from waypost.db.crud import Page
 from waypost.db.schema import links
-from waypost.links import bulk, list_search, ops
-from waypost.links.columns import Status
-from waypost.links.filters import LinkFilter
-from waypost.links.ops import Link
+from waypost.items.links import bulk, list_search, ops
+from waypost.items.links.columns import Status
+from waypost.items.links.filters import LinkFilter
+from waypost.items.links.ops import Link
 from waypost.search import words
 from waypost.urls.short_urls import short_url
 

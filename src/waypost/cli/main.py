@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from waypost import __version__
 from waypost.cli import console, service_environment
 from waypost.cli.lazy_command import LazyCommand
-from waypost.errors import NoInstallation, Problem
+from waypost.core.errors import NoInstallation, Problem
 
 _SERVICE, _DATA, _PEOPLE, _ITEMS, _MODERATION, _OTHER = (
     "Run the service",

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import typer
 
-from waypost import clock
+from waypost.admin import installation
 from waypost.cli import access, console
+from waypost.core import clock
 from waypost.db import maintenance as mode
-from waypost.server import installation
 
 maintenance = typer.Typer(no_args_is_help=True)
 

@@ -9,13 +9,13 @@ import typer
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from waypost.admin import installation
 from waypost.cli import access, console
-from waypost.migrate import database, storage
-from waypost.migrate.storage import ProgressCallback
-from waypost.server import installation
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 from waypost.storage.factory import store_at
 from waypost.storage.store import Store
+from waypost.transfer.migrate import database, storage
+from waypost.transfer.migrate.storage import ProgressCallback
 
 
 def migrate_database(

@@ -1,7 +1,7 @@
 """The `waypost openapi` command."""
 
 from waypost.cli import access, console
-from waypost.routers import api_document
+from waypost.server.routers import api_document
 
 
 def openapi() -> None:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from waypost.accounts import ops
-from waypost.accounts.ops import Status
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER
 from waypost.cli.console import AsJson
+from waypost.items.accounts import ops
+from waypost.items.accounts.ops import Status
 
 plan = typer.Typer(no_args_is_help=True)
 

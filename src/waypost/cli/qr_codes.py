@@ -7,8 +7,8 @@ import typer
 from sqlalchemy import Connection
 
 from waypost.cli import access, console, items
-from waypost.qr import ops
-from waypost.qr.ops import Listed
+from waypost.items.qr import ops
+from waypost.items.qr.ops import Listed
 from waypost.search import words
 from waypost.urls.short_urls import short_url
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import typer
 
-from waypost import module_loading
 from waypost.cli import console
+from waypost.core import module_loading
 
 
 def _missing() -> None:

@@ -11,15 +11,16 @@ import typer
 from rich.text import Text
 
 from waypost import __version__
-from waypost.accounts import email_links, first_sign_in, ops
+from waypost.admin import installation, new_accounts, private_files, system_checks
+from waypost.admin.new_accounts import NewAccount
+from waypost.admin.system_checks import Check, Finding
 from waypost.cli import access, console
+from waypost.core import logging
+from waypost.core.errors import NoInstallation
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.errors import NoInstallation
-from waypost.observability import logging
-from waypost.server import installation, new_accounts, private_files, startup, system_checks
-from waypost.server.new_accounts import NewAccount
-from waypost.server.system_checks import Check, Finding
-from waypost.settings import Settings
+from waypost.items.accounts import email_links, first_sign_in, ops
+from waypost.server import startup
 
 
 def serve(

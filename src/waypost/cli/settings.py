@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from waypost import secret_files
 from waypost.cli import access, console
 from waypost.cli.console import AsJson
-from waypost.settings import Settings, config_file
+from waypost.core import secret_files
+from waypost.core.settings import Settings, config_file
 
 _PREFIX = "WAYPOST_"
 _HIDDEN = "***"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from waypost.clicks.stats.reports import Span, point_starts
+from waypost.core.import_sources import NAMES
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visit_items import VISITED
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
-from waypost.import_sources import NAMES
 
 _MAX_ROWS = 5000  # of a kind of event, newest first
 _MAX_ANNOTATIONS = 100

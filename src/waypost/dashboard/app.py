@@ -14,12 +14,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost import credentials
 from waypost.api.context import WorkerResources
 from waypost.api.request import STATISTICS_AGE
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.ingest import read_barrier
+from waypost.core import credentials
+from waypost.core.errors import Kind, Problem
 from waypost.dashboard import flash, forms, preferences, resume, trash
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageContext, SnapshotTooOld
@@ -29,14 +30,13 @@ from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import DryRun, PageServices, Preview
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
-from waypost.errors import Kind, Problem
+from waypost.db.signing import installation_signer
 from waypost.http import csrf
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
-from waypost.signing import installation_signer
 
 _BODY = "waypost.body"
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64

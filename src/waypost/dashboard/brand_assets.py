@@ -5,10 +5,10 @@ from functools import lru_cache
 
 from starlette.responses import Response
 
-from waypost.branding.brand import NO_BRAND, Brand, dashboard_style, logo_bytes
+from waypost.core.errors import Kind, Problem
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
-from waypost.errors import Kind, Problem
+from waypost.media.branding.brand import NO_BRAND, Brand, dashboard_style, logo_bytes
 
 pages = Router()
 _FOLDER = "/dashboard/brand/"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.branding.brand import Brand, checked_color, checked_name, require_name
+from waypost.core.errors import Kind, Problem
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import VERSION, Form, Value
 from waypost.dashboard.i18n import current_language
-from waypost.errors import Kind, Problem
 from waypost.http.multipart import MultipartReader, Part
-from waypost.pictures import brand_logos
+from waypost.media.branding.brand import Brand, checked_color, checked_name, require_name
+from waypost.media.pictures import brand_logos
 
 
 def values(brand: Brand) -> dict[str, Value]:

@@ -12,12 +12,14 @@ from sqlalchemy import Connection, bindparam, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from waypost import credentials, formats
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
+from waypost.auth.attempt_limits import Attempt
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.classify import language_ranges
 from waypost.clicks.ingest import read_barrier
+from waypost.core import credentials, formats
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.dashboard import flash, forms, list_position
 from waypost.dashboard.flash import NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
@@ -29,11 +31,9 @@ from waypost.dashboard.resume import SIGNED_IN_AGAIN
 from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import domains, utm_templates
-from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
-from waypost.http.rate_limit import Attempt
 from waypost.search import words
 from waypost.search.words import Word
 

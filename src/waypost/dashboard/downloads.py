@@ -5,7 +5,7 @@ from itertools import chain
 
 from starlette.responses import StreamingResponse
 
-from waypost import csv_export
+from waypost.core import csv_export
 from waypost.http import file_names
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from waypost.signing import Signer
+from waypost.db.signing import Signer
 
 COOKIE = "waypost_said"
 SECONDS = 60

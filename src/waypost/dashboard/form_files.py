@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from waypost.core.errors import Kind, Problem
 from waypost.dashboard import forms
-from waypost.errors import Kind, Problem
 from waypost.http.multipart import MultipartReader, Part
 
 MAX_FILE_BYTES = 8 * 1024 * 1024

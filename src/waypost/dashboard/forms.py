@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
-from waypost import clock
 from waypost.api.responses import describe_fault
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.dashboard.i18n import gettext, gettext_noop
-from waypost.errors import Kind, Problem, invalid
 from waypost.urls.typed_urls import complete_url
 from waypost.urls.validation import is_no_address
 

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import structlog
 from markupsafe import Markup, escape
 
-from waypost import clock, formats
+from waypost.core import clock, formats
+from waypost.core.languages import SOURCE_LANGUAGE, translations
 from waypost.http import media_types
-from waypost.languages import SOURCE_LANGUAGE, translations
 
 _log = structlog.get_logger("dashboard")
 _MAX_ZONE, _MAX_LOGGED_ZONES = 64, 20

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.errors import Kind, Problem
-from waypost.signing import Signer
+from waypost.core.errors import Kind, Problem
+from waypost.db.signing import Signer
 
 T = TypeVar("T")
 LIFE_SECONDS = 60
@@ -61,7 +61,7 @@ Preview = Callable[[str, Mapping[str, Any]], Response]
 
 
 class DryRun(Protocol):
-    """Evaluates a link without a visit (waypost.links.dry_run): the reason for no redirect, and the destination."""
+    """Evaluates a link without a visit (`items/links/dry_run.py`): the reason for no redirect, and the destination."""
 
     def __call__(
         self, tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str

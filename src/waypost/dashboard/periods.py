@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, select
 
-from waypost import clock, formats
 from waypost.api.date_range import span
 from waypost.clicks.stats.reports import Interval, Span
+from waypost.core import clock, formats
+from waypost.core.errors import Problem, invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext_noop
 from waypost.db.schema import accounts
-from waypost.errors import Problem, invalid
 
 DAY_PRESET = "24h"
 PRESETS = (

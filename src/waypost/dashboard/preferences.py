@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from waypost.auth.sessions import SignedIn
+from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE, negotiate_language
 from waypost.dashboard.list_position import HOME, safe_redirect_path
-from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, negotiate_language
 
 if TYPE_CHECKING:
     from waypost.dashboard.context import PageContext

@@ -2,7 +2,7 @@
 
 import base64
 
-from waypost.qrcode.render import Drawing, design
+from waypost.media.qrcode.render import Drawing, design
 
 
 def qr_data_url(text: str) -> str:

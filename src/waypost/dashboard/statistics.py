@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost import csv_export
 from waypost.clicks.geo import countries
 from waypost.clicks.stats import filtered_report, reports
 from waypost.clicks.stats.filtered_report import MAX_ITEMS
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
 from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.core import csv_export
 from waypost.dashboard import downloads, localized_names, periods, statistics_filter
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
@@ -98,7 +98,7 @@ _HEADINGS = {
 """Headings of the other counts in CSV files."""
 _MAX_TITLE = 50  # of a file name, so that period and filter have room
 SHARED_KINDS = ("link", "qr", "bio", "campaign")
-"""Kinds of items whose statistics can be shared (waypost.shares)."""
+"""Kinds of items whose statistics can be shared (waypost.items.shares)."""
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
 _OTHER_LABELS = ("Unknown", "Direct", "Other", "Desktop", "Mobile", "Tablet", "Console", "Watch")
 """Labels of visits that are translated, here so that `make messages` finds them."""

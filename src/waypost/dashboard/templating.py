@@ -14,8 +14,11 @@ from jinja2.filters import do_truncate
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from waypost import clock
 from waypost.clicks.geo import countries
+from waypost.core import clock
+from waypost.core.errors import not_found
+from waypost.core.languages import LANGUAGES, direction
+from waypost.core.uris import to_uri
 from waypost.dashboard import brand_assets, navigation
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
@@ -34,9 +37,6 @@ from waypost.dashboard.i18n import (
 )
 from waypost.dashboard.localized_names import country_name
 from waypost.db.schema.nouns import NOUNS
-from waypost.errors import not_found
-from waypost.languages import LANGUAGES, direction
-from waypost.uris import to_uri
 from waypost.urls.url_parts import display_host
 
 NOT_FOUND = (
@@ -51,7 +51,7 @@ NOT_FOUND = (
     gettext_noop("No such share link in this account."),
     gettext_noop("No such item in the trash in this account."),
 )
-"""The messages of `waypost.errors.not_found`, for items that were deleted since the page was shown."""
+"""The messages of `waypost.core.errors.not_found`, for items that were deleted since the page was shown."""
 
 
 def check_choice(

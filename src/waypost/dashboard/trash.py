@@ -6,6 +6,7 @@ from functools import partial
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.core.errors import Kind, Problem, not_found
 from waypost.dashboard import flash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext, ngettext
@@ -13,7 +14,6 @@ from waypost.dashboard.routing import Router
 from waypost.db import account_rows, crud
 from waypost.db.schema import trash
 from waypost.db.schema.nouns import NOUNS
-from waypost.errors import Kind, Problem, not_found
 from waypost.trash import ops
 from waypost.trash.restoring import Entry
 

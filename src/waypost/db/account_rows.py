@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, select
 
+from waypost.core.errors import account_deleted
 from waypost.db.schema import accounts
-from waypost.errors import account_deleted
 
 
 def exists(tx: Connection, account: int) -> bool:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 
-from waypost import clock
+from waypost.core import clock
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import changes, links
 

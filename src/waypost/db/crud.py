@@ -29,10 +29,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColumnDefault
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.db import page_counters, schema, unique_names
 from waypost.db.schema.nouns import NOUNS, OTHER_ROWS
-from waypost.errors import Kind, Problem, invalid, not_found
 
 R = TypeVar("R", bound=Hashable)
 UniqueErrors = Mapping[str, Problem]

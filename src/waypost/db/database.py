@@ -18,13 +18,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from waypost.core.errors import Kind, Problem, unavailable
+from waypost.core.reasons import RepeatedReason
 from waypost.db import faults, sqlite_pool
 from waypost.db.faults import Fault, error_reason
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections, SqliteFile
 from waypost.db.write_queue import WriteQueue
-from waypost.errors import Kind, Problem, unavailable
-from waypost.reasons import RepeatedReason
 
 if TYPE_CHECKING:
     from waypost.db.driver_statements import DriverSelect

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from waypost import clock
+from waypost.core import clock
 from waypost.db.database import upsert
 from waypost.db.schema import edits
 

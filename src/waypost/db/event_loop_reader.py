@@ -12,10 +12,10 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy import Connection
 
+from waypost.core.errors import Problem
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.parameters import check_values
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, Checkout
-from waypost.errors import Problem
 
 Rows = list[tuple[Any, ...]]
 _CHECK_SECONDS = 0.5

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from waypost import reasons
+from waypost.core import reasons
 from waypost.db.postgres import IDLE_IN_TRANSACTION
 
 _STANDBY = "25006"

@@ -4,10 +4,10 @@ import time
 
 from sqlalchemy import Connection, delete, select
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
-from waypost.errors import Kind, Problem
 
 FOLLOW_SECONDS = 0.5
 """Every process follows a switch within this time."""

@@ -15,9 +15,9 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from waypost.core.errors import Problem
 from waypost.db import postgres
 from waypost.db.database import Database
-from waypost.errors import Problem
 
 T = TypeVar("T")
 _NOTIFY_TIMEOUT_SECONDS = 1.0

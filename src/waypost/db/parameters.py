@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, LargeBinary, Table
 from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
-from waypost import clock
+from waypost.core import clock
 from waypost.db.schema.columns import IS_TIME
 
 Values = dict[str, Any]

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from waypost.core.text_folding import folded
 from waypost.db.parameters import check_parameters, dump_json
 from waypost.db.write_queue import MAX_SECONDS
-from waypost.text_folding import folded
 
 
 class SqliteFile:

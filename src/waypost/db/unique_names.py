@@ -9,8 +9,8 @@ from collections.abc import Collection
 
 from sqlalchemy import Case, ColumnElement, Connection, Table, UniqueConstraint, case, null, select
 
-from waypost.errors import Problem
-from waypost.text_folding import folded
+from waypost.core.errors import Problem
+from waypost.core.text_folding import folded
 
 
 def errors(table: Table, problem: Problem) -> dict[str, Problem]:

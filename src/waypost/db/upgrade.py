@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection, MetaData, column, inspect, select, table, text
 from sqlalchemy.exc import DBAPIError, SAWarning
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem
 from waypost.db import faults
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
-from waypost.errors import Kind, Problem
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))

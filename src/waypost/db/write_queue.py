@@ -13,7 +13,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from waypost.ownership import inherit_owner
+from waypost.core.file_owner import inherit_owner
 
 MAX_SECONDS = 2.0
 """A writer waits so long for other processes; one of them may be suspended. Then it waits for SQLite's lock."""

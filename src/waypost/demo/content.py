@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, update
 
-from waypost import clock
-from waypost.bios import ops as bios
-from waypost.campaigns import ops as campaigns
-from waypost.channels import ops as channels
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db import schema
-from waypost.domains import ops as domains
-from waypost.links import ops as links
-from waypost.qr import ops as qr
-from waypost.settings import Settings
-from waypost.utm import ops as utm_templates
+from waypost.items.bios import ops as bios
+from waypost.items.campaigns import ops as campaigns
+from waypost.items.channels import ops as channels
+from waypost.items.domains import ops as domains
+from waypost.items.links import ops as links
+from waypost.items.qr import ops as qr
+from waypost.items.utm import ops as utm_templates
 
 _SHOP, _EVENTS = "go.juniper.example", "events.juniper.example"
 _AGE_SECONDS = 34 * 86_400

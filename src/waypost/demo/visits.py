@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from waypost import clock
 from waypost.clicks.journal import entry
 from waypost.clicks.journal.writer import Journal
+from waypost.core import clock
 from waypost.demo.content import Target
 
 DAYS = 30

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from waypost.errors import invalid
+from waypost.core.errors import invalid
 
 _PLAIN_CODINGS = frozenset({"", "identity"})
 _REASONS = {

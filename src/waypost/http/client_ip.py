@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from starlette.types import Scope
 
-from waypost import ip_networks
-from waypost.ip_networks import Address
-from waypost.settings import Network
+from waypost.core import ip_networks
+from waypost.core.ip_networks import Address
+from waypost.core.settings import Network
 
 _MAX_HOPS = 50
 _MAX_LENGTH = 100

@@ -9,7 +9,7 @@ from email.utils import formatdate
 
 from starlette.datastructures import Headers
 
-from waypost import clock
+from waypost.core import clock
 
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _RFC_850 = "%A, %d-%b-%y %H:%M:%S GMT"

@@ -4,7 +4,7 @@ import base64
 import hmac
 import secrets
 
-from waypost.signing import Signer
+from waypost.db.signing import Signer
 
 FIELD = "token"
 """The field of a form that contains the token."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 MAX_OF_ACCOUNT = 4
 _MAX = 20  # half of the threads of the API

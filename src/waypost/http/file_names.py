@@ -4,7 +4,7 @@ import re
 import unicodedata
 from urllib.parse import quote
 
-from waypost.errors import Problem, invalid
+from waypost.core.errors import Problem, invalid
 
 _MAX_BYTES = 255
 _MAX_PORTABLE = 150

@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.observability.metrics import Meter
+from waypost.core.metrics import Meter
 
 REQUEST_ID = "waypost.request_id"
 """Key of the request's id in its scope. Every request has one."""

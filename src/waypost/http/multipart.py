@@ -16,7 +16,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 from starlette.types import Message
 
-from waypost.errors import Kind, Problem, invalid
+from waypost.core.errors import Kind, Problem, invalid
 from waypost.http.body_headers import refuse_partial_or_encoded
 
 _MAX_PARTS = 500

@@ -15,9 +15,9 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from waypost import ip_networks
+from waypost.core import ip_networks
+from waypost.core.uris import encoded, to_uri
 from waypost.http.deadline_stream import Check, Deadline, DeadlineStream
-from waypost.uris import encoded, to_uri
 
 Resolver = Callable[[str, int], list[str]]
 HostPorts = Set[tuple[str, int]]

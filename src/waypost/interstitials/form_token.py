@@ -3,7 +3,7 @@
 It rejects programs that never loaded the page, and destinations that this service did not put into the form.
 """
 
-from waypost.signing import Signer
+from waypost.db.signing import Signer
 
 _PURPOSE = "overlay form"
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, Response
 
-from waypost.branding.brand import Brand
 from waypost.interstitials import csp
 from waypost.interstitials.render import Destination, is_dark
+from waypost.media.branding.brand import Brand
 from waypost.urls.url_parts import display_host
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, Splash
 from waypost.visits.responses import ERRORS, PAGE_HEADERS, PageRenderer

@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.clicks.classify import classifier
+from waypost.core.settings import NEVER_SCHEMES, Settings
+from waypost.core.uris import MAX_LOCATION, to_uri
 from waypost.interstitials import csp, form_token, pixel_providers
 from waypost.interstitials.decide import (
     ClientTraits,
@@ -18,8 +20,6 @@ from waypost.interstitials.decide import (
     choose_interstitial,
     parse_consent,
 )
-from waypost.settings import NEVER_SCHEMES, Settings
-from waypost.uris import MAX_LOCATION, to_uri
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url

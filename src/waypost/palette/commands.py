@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from waypost.core.languages import LANGUAGES
+from waypost.core.text_folding import folded
 from waypost.dashboard import navigation
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.db.schema.nouns import NOUNS
-from waypost.languages import LANGUAGES
-from waypost.text_folding import folded
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, false, func, literal, or_, true
 
+from waypost.core.text_folding import INVISIBLE, unfolded
 from waypost.db.schema import campaigns, channel_items, domains
 from waypost.db.schema.nouns import OWN, Noun
 from waypost.search.words import Word
-from waypost.text_folding import INVISIBLE, unfolded
 
 _MIN_ALIAS = 3
 """A shorter word is part of too many random aliases."""

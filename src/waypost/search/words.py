@@ -6,10 +6,10 @@ from urllib.parse import unquote
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, false, or_, select
 
+from waypost.core.settings import Settings
+from waypost.core.text_folding import folded, without_invisible
+from waypost.core.uris import ascii_host
 from waypost.db.schema import campaigns, channel_items, channels, domains
-from waypost.settings import Settings
-from waypost.text_folding import folded, without_invisible
-from waypost.uris import ascii_host
 from waypost.urls import alias_namespace, alias_rules, www_hosts
 
 MAX_WORDS = 10

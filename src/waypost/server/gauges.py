@@ -7,15 +7,14 @@ from contextlib import suppress
 from sqlalchemy.exc import DBAPIError
 
 from waypost import __version__
-from waypost.backup import last_backup
+from waypost.admin import health
 from waypost.clicks.ingest import read_barrier
-from waypost.db import maintenance
+from waypost.core.errors import Problem
+from waypost.core.metrics import Gauge
+from waypost.core.settings import Settings
+from waypost.db import last_backup, maintenance
 from waypost.db.database import Database
-from waypost.errors import Problem
-from waypost.links import dead_links
-from waypost.observability.metrics import Gauge
-from waypost.server import health
-from waypost.settings import Settings
+from waypost.items.links import dead_links
 from waypost.storage.store import Store
 from waypost.visits.cache import Cache
 

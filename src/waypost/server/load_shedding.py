@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.errors import Kind
+from waypost.core.errors import Kind
+from waypost.core.metrics import Meter
+from waypost.core.settings import Network
 from waypost.http.client_ip import client_ip, network_of
-from waypost.observability.metrics import Meter
-from waypost.settings import Network
 
 _MAX_WAITING = 1000  # requests
 _MIN_WAITING = 50  # requests that are always accepted

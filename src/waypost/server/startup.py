@@ -8,19 +8,19 @@ from socket import socket
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from waypost import module_loading, process_signals
+from waypost.admin import installation, system_checks
 from waypost.clicks.ingest.process import IngesterProcess
+from waypost.core import logging, metrics, module_loading, process_signals
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import faults
-from waypost.errors import Problem
-from waypost.links import dead_link_checker
-from waypost.observability import logging, metrics
-from waypost.server import installation, system_checks, workers
+from waypost.items.links import dead_link_checker
+from waypost.server import workers
 from waypost.server.api_server import WorkerConfig
-from waypost.settings import Settings
 
 _log = structlog.get_logger("startup")
 _OPEN_FILES = 65_536
-_APPLICATION = "waypost.app"
+_APPLICATION = "waypost.server.app"
 KEEP_ALIVE_SECONDS = 6  # longer than some clients keep idle connections; proxies get more
 """Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
 

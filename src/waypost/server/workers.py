@@ -24,8 +24,8 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from waypost import module_loading, process_signals
-from waypost.errors import Kind, Problem
+from waypost.core import module_loading, process_signals
+from waypost.core.errors import Kind, Problem
 from waypost.http import connection_handoff
 from waypost.server.api_server import ApiServer, WorkerConfig
 

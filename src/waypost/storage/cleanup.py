@@ -8,12 +8,12 @@ from typing import Any
 import structlog
 from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import change_log
 from waypost.db.database import Database, upsert
 from waypost.db.schema import download_grants, files, installation, orphan_objects
-from waypost.errors import Problem
-from waypost.settings import Settings
 from waypost.storage import orphans
 from waypost.storage.factory import lost_objects
 from waypost.storage.store import Store

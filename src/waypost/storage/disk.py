@@ -12,9 +12,9 @@ from typing import IO, TypeVar
 
 import structlog
 
-from waypost import atomic_files
-from waypost.errors import Problem
-from waypost.ownership import inherit_owner, make_folder
+from waypost.core import atomic_files
+from waypost.core.errors import Problem
+from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
 
 _RESERVED_BYTES = 256 * 1024 * 1024

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from waypost import reasons
+from waypost.core import reasons
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import files
-from waypost.errors import Problem
-from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
 from waypost.storage.s3 import S3Store
 from waypost.storage.store import ObjectNotFound, Store

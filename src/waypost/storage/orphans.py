@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, delete, insert, update
 
-from waypost import clock
+from waypost.core import clock
 from waypost.db.schema import accounts, orphan_objects
 
 

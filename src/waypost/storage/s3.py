@@ -12,9 +12,9 @@ import structlog
 from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store as Bucket
 
-from waypost import reasons
-from waypost.errors import Problem
-from waypost.settings import Settings
+from waypost.core import reasons
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
 

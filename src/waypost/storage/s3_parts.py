@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import httpx2
 import structlog
 
-from waypost.settings import Settings
+from waypost.core.settings import Settings
 from waypost.storage.store import StorageUnavailable
 
 _log = structlog.get_logger("storage")

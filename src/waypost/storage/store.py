@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 CHUNK = 1 << 20
 """Default number of bytes to read at once."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
+from waypost.core.errors import Problem, taken
 from waypost.db import change_log, schema, unique_names
 from waypost.db.crud import UniqueErrors
 from waypost.db.schema.nouns import Noun, referred_first
-from waypost.errors import Problem, taken
 from waypost.urls.alias_case import fold_aliases
 
 AfterRestoring = Callable[[Connection, Mapping[str, Any]], None]

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from waypost import clock
+from waypost.core import clock
+from waypost.core.errors import not_found
 from waypost.db import account_rows, crud, page_counters
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, trash
-from waypost.errors import not_found
 from waypost.storage import orphans
 from waypost.trash import restoring, snapshots
 from waypost.trash.kinds import KINDS

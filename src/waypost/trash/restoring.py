@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, insert, select, text, tuple_, update
 
+from waypost.core.errors import taken
 from waypost.db import change_log, crud, page_counters
 from waypost.db.click_totals import TOTALS
 from waypost.db.crud import translate_unique_violation
@@ -13,7 +14,6 @@ from waypost.db.database import upsert
 from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import accounts, aliases, links, plans, trash
 from waypost.db.schema.nouns import NOUNS
-from waypost.errors import taken
 from waypost.trash import snapshots
 from waypost.trash.kinds import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
+from waypost.core.errors import not_found
+from waypost.core.text_folding import folded
 from waypost.db import crud, row_codec
 from waypost.db.click_totals import TOTALS
 from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import click_times
-from waypost.errors import not_found
-from waypost.text_folding import folded
 from waypost.trash.kinds import KIND_OF_TABLE, KINDS, Kind, references_to
 
 _LATE_SECONDS = 30 * 86_400

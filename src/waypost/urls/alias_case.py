@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
+from waypost.core.errors import invalid, unavailable
 from waypost.db.schema import aliases, files, links, trash
-from waypost.errors import invalid, unavailable
 from waypost.urls.alias_rules import fold_case
 
 _MAX_CHANGES = 100_000  # in one transaction

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, text, update
 
+from waypost.core.errors import Problem, taken, unavailable
 from waypost.db import change_log
 from waypost.db.database import upsert
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import aliases, domains, nouns
-from waypost.errors import Problem, taken, unavailable
 from waypost.urls import alias_rules
 
 OWN, ROTATORS = nouns.OWN, nouns.ROTATORS

@@ -4,8 +4,8 @@ import re
 import secrets
 import unicodedata
 
-from waypost.errors import invalid
-from waypost.uris import LIKE_DELIMITERS
+from waypost.core.errors import invalid
+from waypost.core.uris import LIKE_DELIMITERS
 
 RESERVED = frozenset(
     """

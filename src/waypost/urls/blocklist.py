@@ -19,15 +19,15 @@ from sqlalchemy import (
     union_all,
 )
 
+from waypost.core.errors import Problem, invalid
+from waypost.core.text_folding import INVISIBLE
+from waypost.core.uris import ascii_host
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
-from waypost.errors import Problem, invalid
-from waypost.text_folding import INVISIBLE
-from waypost.uris import ascii_host
 from waypost.urls import validation, www_hosts
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
-    from waypost.settings import Settings
+    from waypost.core.settings import Settings
 
 HOST, WORD = "host", "word"
 _DOMAIN = "domain"

@@ -4,11 +4,11 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, select
 
+from waypost.core.errors import invalid
+from waypost.core.setting_urls import is_ip_address
+from waypost.core.settings import Settings
+from waypost.core.uris import ascii_host
 from waypost.db.schema import domains
-from waypost.errors import invalid
-from waypost.setting_urls import is_ip_address
-from waypost.settings import Settings
-from waypost.uris import ascii_host
 from waypost.urls import alias_rules, www_hosts
 from waypost.urls.alias_namespace import OWN
 

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, select
 
+from waypost.core.settings import Settings
 from waypost.db.schema import domains
-from waypost.settings import Settings
 from waypost.urls import validation, www_hosts
 
 _IS_BRANDED = select(domains.c.id).where(www_hosts.is_named("host"))

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from waypost.uris import ascii_host
+from waypost.core.uris import ascii_host
 
 
 def origin_of(url: str) -> str:

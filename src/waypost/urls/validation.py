@@ -4,12 +4,12 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from waypost.errors import Problem, invalid
-from waypost.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
+from waypost.core.errors import Problem, invalid
+from waypost.core.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
 from waypost.urls.typed_urls import complete_url
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
-    from waypost.settings import Settings
+    from waypost.core.settings import Settings
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")

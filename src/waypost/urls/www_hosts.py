@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, or_, select
 
+from waypost.core.uris import ascii_host
 from waypost.db.schema import domains
-from waypost.uris import ascii_host
 
 WWW = "www."
 

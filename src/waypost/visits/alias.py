@@ -31,7 +31,7 @@ class AliasKind:
     accepts_form: Callable[[Any], bool]
     """Returns whether the page of a record has a form: for a password, or for a content warning."""
     rule: Rule | None = None
-    """Returns the outcome of a visit. None if the rule has a state, which waypost.app creates."""
+    """Returns the outcome of a visit. None if the rule has a state, which waypost.server.app creates."""
 
 
 def alias_handler(kinds: Iterable[AliasKind]) -> Handler:

@@ -8,9 +8,9 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection
 
+from waypost.core.settings import Settings
 from waypost.db.change_log import Name
 from waypost.db.database import Database
-from waypost.settings import Settings
 from waypost.urls import blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher, deliver

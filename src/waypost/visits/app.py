@@ -13,12 +13,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from waypost.branding.brand import NO_BRAND, Brand
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
+from waypost.core.uris import MAX_QUERY, encoded
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.security_headers import header_of
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.storage.store import StorageUnavailable
-from waypost.uris import MAX_QUERY, encoded
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own

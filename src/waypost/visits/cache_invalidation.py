@@ -12,11 +12,11 @@ from typing import Protocol, TypeVar
 import structlog
 from sqlalchemy import Connection
 
+from waypost.core.errors import Problem
 from waypost.db import change_log, notifications
 from waypost.db.change_log import Change, LogPosition, Name
 from waypost.db.database import Database
 from waypost.db.notifications import Wakeup
-from waypost.errors import Problem
 from waypost.visits.cache import Cache
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 from waypost.clicks.classify import language_ranges
-from waypost.uris import MAX_LOCATION, exceeds
+from waypost.core.uris import MAX_LOCATION, exceeds
 from waypost.urls.query import with_queries
 from waypost.visits.link_view import LinkView
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from waypost.branding import store
-from waypost.branding.brand import NO_BRAND, Brand
+from waypost.core.settings import ROOT_PAGE, Settings
 from waypost.db.schema import domains
-from waypost.settings import ROOT_PAGE, Settings
+from waypost.media.branding import store
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.urls import www_hosts
 from waypost.urls.alias_namespace import OWN
 

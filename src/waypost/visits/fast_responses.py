@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from waypost import clock
-from waypost.branding.brand import NO_BRAND, Brand
+from waypost.core import clock
+from waypost.core.uris import to_uri
 from waypost.http.compression import ContentCoding
 from waypost.http.delivery import Delivery
 from waypost.http.security_headers import add_isolation
-from waypost.uris import to_uri
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_view import DomainView
 from waypost.visits.outcome import Content, JournalFields, Redirection

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from waypost import clock
-from waypost.branding.brand import NO_BRAND, Brand
+from waypost.core import clock
+from waypost.core.settings import Settings
+from waypost.core.uris import MAX_QUERY, encoded
 from waypost.http.compression import content_coding
 from waypost.http.framing import HOST_HEADER
 from waypost.http.security_headers import HSTS
-from waypost.settings import Settings
-from waypost.uris import MAX_QUERY, encoded
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
@@ -66,7 +66,7 @@ class HeldVisit(NamedTuple):
 
 
 class RotatorLoader(Protocol):
-    """Chooses the links of rotators (waypost.campaigns.fast_rotator)."""
+    """Chooses the links of rotators (waypost.items.campaigns.fast_rotator)."""
 
     def accepts(self, visit: VisitRequest) -> bool: ...
 

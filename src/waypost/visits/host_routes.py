@@ -6,10 +6,10 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.branding.brand import NO_BRAND, Brand, icon_file
+from waypost.core.settings import ROOT_PAGE
+from waypost.core.uris import ascii_host, encoded
 from waypost.http.client_ip import client_ip, is_private
-from waypost.settings import ROOT_PAGE
-from waypost.uris import ascii_host, encoded
+from waypost.media.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.query import with_queries

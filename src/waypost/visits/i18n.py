@@ -2,8 +2,8 @@
 
 import gettext
 
-from waypost import languages
-from waypost.languages import LANGUAGES, SOURCE_LANGUAGE, negotiate_language
+from waypost.core import languages
+from waypost.core.languages import LANGUAGES, SOURCE_LANGUAGE, negotiate_language
 
 __all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "negotiate_language", "translatable", "translations"]
 

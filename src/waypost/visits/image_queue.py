@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from waypost.errors import Kind, Problem
+from waypost.core.errors import Kind, Problem
 
 _SLOTS = 2
 _MAX_WAITING = 20  # drawings of one network

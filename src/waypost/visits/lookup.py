@@ -22,14 +22,14 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import crud
 from waypost.db.change_log import Name
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import aliases, bios, domains, files, links, qrs
-from waypost.errors import Problem
-from waypost.qrcode import payloads
-from waypost.qrcode.payloads import Content, Data, Type
-from waypost.settings import Settings
+from waypost.media.qrcode import payloads
+from waypost.media.qrcode.payloads import Content, Data, Type
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.link_view import LINK_COLUMNS, LinkView, link_of, read_link
 from waypost.visits.picture_sizes import Size, read_sizes

@@ -6,9 +6,9 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 
-from waypost import credentials
+from waypost.auth.attempt_limits import RateLimiter
+from waypost.core import credentials
 from waypost.http.client_ip import network_of
-from waypost.http.rate_limit import RateLimiter
 from waypost.visits.request import VisitRequest
 
 

@@ -3,10 +3,10 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.core.uris import to_uri
 from waypost.http import file_names
 from waypost.http.security_headers import NOSNIFF
-from waypost.qrcode.payloads import Content
-from waypost.uris import to_uri
+from waypost.media.qrcode.payloads import Content
 from waypost.visits.i18n import translatable
 from waypost.visits.responses import NO_STORE, PageRenderer
 

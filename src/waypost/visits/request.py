@@ -8,9 +8,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
+from waypost.core.settings import Settings
+from waypost.core.uris import encoded
 from waypost.http.client_ip import client_ip, is_proxied
-from waypost.settings import Settings
-from waypost.uris import encoded
 from waypost.visits import negotiation
 
 _PURPOSE_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")

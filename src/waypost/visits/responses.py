@@ -8,12 +8,12 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from waypost import formats
-from waypost.branding.brand import NO_BRAND, Brand
+from waypost.core import formats
+from waypost.core.languages import direction
+from waypost.core.metrics import Meter
+from waypost.core.uris import to_uri
 from waypost.http.compression import compress
-from waypost.languages import direction
-from waypost.observability.metrics import Meter
-from waypost.uris import to_uri
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_view import DomainView

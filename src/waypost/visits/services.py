@@ -10,18 +10,18 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db.database import Database, Durability
 from waypost.db.maintenance import MaintenanceMode
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
-from waypost.signing import Signer, installation_signer
+from waypost.db.signing import Signer, installation_signer
+from waypost.http.webhooks import Webhooks
 from waypost.storage.store import Store
 from waypost.visits.cache import Cache
 from waypost.visits.frame_check import FrameChecker
 from waypost.visits.image_queue import ImageQueue
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
-from waypost.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from waypost.visits.outcome import Rule

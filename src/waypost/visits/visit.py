@@ -9,15 +9,15 @@ import anyio
 import anyio.to_thread
 from sqlalchemy import Connection
 
-from waypost import clock
+from waypost.auth.attempt_limits import PolicyName, RateLimiter
 from waypost.clicks.classify import classifier
 from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import entry
 from waypost.clicks.journal.writer import Journal
+from waypost.core import clock
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.http.rate_limit import PolicyName, RateLimiter
-from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.alias_loader import AliasLoader

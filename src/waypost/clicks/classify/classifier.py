@@ -15,7 +15,7 @@ from ua_parser.regex import Resolver
 
 from waypost.clicks.classify import bots, language_ranges, referrers, user_agent_families
 from waypost.clicks.classify.user_agent_families import Device
-from waypost.uris import ascii_host
+from waypost.core.uris import ascii_host
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import maxminddb
 
-from waypost.ip_networks import Address
+from waypost.core.ip_networks import Address
 
 DBIP_CREDIT = "IP Geolocation by DB-IP, https://db-ip.com, CC BY 4.0"
 IPFIRE_CREDIT = "IPFire Location database, https://location.ipfire.org, CC BY-SA 4.0"

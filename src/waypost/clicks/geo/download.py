@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from waypost import atomic_files, clock
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.databases import DatabaseError, Mmdb
-from waypost.errors import Kind, Problem
+from waypost.core import atomic_files, clock
+from waypost.core.errors import Kind, Problem
+from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
-from waypost.ownership import inherit_owner, make_folder
 
 _DBIP = "https://download.db-ip.com/free/dbip-country-lite-{:%Y-%m}.mmdb.gz"
 _MAX_COMPRESSED_BYTES = 128 * 1024 * 1024

@@ -10,12 +10,12 @@ from typing import Literal
 
 import structlog
 
-from waypost import ip_networks
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.countries import UNKNOWN
 from waypost.clicks.geo.databases import CountryDatabase, DatabaseError, Mmdb, TorTables
-from waypost.ip_networks import Address
-from waypost.settings import Settings
+from waypost.core import ip_networks
+from waypost.core.ip_networks import Address
+from waypost.core.settings import Settings
 
 TOR_FOLDER = Path("/usr/share/tor")
 """The folder of Debian's tor-geoipdb."""

@@ -19,7 +19,6 @@ from threading import Event
 import structlog
 from sqlalchemy import Connection, bindparam, column, delete, select, table, update
 
-from waypost import clock
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.ingest import partitions, progress
@@ -37,6 +36,10 @@ from waypost.clicks.ingest.label_limits import limit_labels
 from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
 from waypost.db import change_log, leases, moved_items, notifications
 from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database, upsert
@@ -55,9 +58,6 @@ from waypost.db.schema import (
     visitors,
 )
 from waypost.db.schema import moved_items as moved_table
-from waypost.errors import Kind, Problem
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
 from waypost.trash import ops as trash
 from waypost.urls import www_hosts
 

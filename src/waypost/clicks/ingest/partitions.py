@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
+from waypost.core import clock
 from waypost.db.postgres import partition_names
 
 _EPOCH = date(1970, 1, 1)

@@ -14,13 +14,12 @@ from typing import Any, Self
 
 import structlog
 
-from waypost import process_signals
 from waypost.clicks.ingest import progress
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
+from waypost.core import logging, process_signals
+from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.observability import logging
-from waypost.settings import Settings
 
 BackgroundJob = Callable[[Settings, Database, threading.Event], None]
 """A job that runs until the event is set."""

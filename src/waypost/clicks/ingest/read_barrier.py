@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from waypost import clock
 from waypost.clicks.ingest import progress
 from waypost.clicks.ingest.lock import wake_ingester
 from waypost.clicks.journal import reader
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem
 from waypost.db.database import Database
 from waypost.db.schema import segments
-from waypost.errors import Kind, Problem
 
 _TIMEOUT_SECONDS = 10.0
 _STALL_SECONDS = 2.0  # an ingester without any progress for so long is stopped, or waits for the database

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from waypost import atomic_files
+from waypost.core import atomic_files
 
 _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from waypost import clock, module_loading
 from waypost.clicks.blocks.counts import ALL_PARTS, Counts, Parts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.stats.reports import Report, Span, Times, compose
 from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.core import clock, module_loading
 from waypost.db.schema import installation
 
 _FILTERED = "waypost.clicks.blocks.filtered"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, select
 
-from waypost import clock, csv_export
+from waypost.core import clock, csv_export
 from waypost.db.database import Database
 from waypost.db.schema import events
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from waypost import module_loading
 from waypost.clicks.blocks.counts import Counts, Parts
 from waypost.clicks.classify.referrers import NETWORKS
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.ingest.label_limits import OTHER
 from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.core import module_loading
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import click_labels, click_times
 

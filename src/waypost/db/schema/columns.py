@@ -12,7 +12,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import ForeignKeyConstraint, PrimaryKeyConstraint, SchemaItem, UniqueConstraint
 from sqlalchemy.sql.compiler import DDLCompiler
 
-from waypost.text_folding import folded
+from waypost.core.text_folding import folded
 
 metadata = MetaData(
     naming_convention={

@@ -4,7 +4,7 @@ from sqlalchemy import JSON, Column, Index, String, Table
 
 from waypost.db.schema.columns import id_column, metadata, parent, timestamp
 
-# The values that bulk actions of the dashboard replaced (waypost.links.bulk_undo), for a day.
+# The values that bulk actions of the dashboard replaced (waypost.items.links.bulk_undo), for a day.
 link_undos = Table(
     "link_undos",
     metadata,

@@ -138,7 +138,7 @@ links = owned(
     string("host", doc=HOST),
     Column("alias", String(190), nullable=False, doc="Alias."),
     Column("url", Text, nullable=False, doc="Destination."),
-    number("urlhash"),  # waypost.links.columns.url_hash
+    number("urlhash"),  # waypost.items.links.columns.url_hash
     string("title", doc="Title."),
     string("description", doc="Private note."),
     string("search"),

@@ -6,7 +6,7 @@ Revision: 0004
 import sqlalchemy as sa
 from alembic import op
 
-from waypost.text_folding import folded
+from waypost.core.text_folding import folded
 
 revision = "0004"
 down_revision = "0003"

@@ -1,0 +1,175 @@
+"""Open the database of an installation."""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DatabaseError
+
+from waypost.admin import private_files
+from waypost.core.errors import Kind, NoInstallation, Problem
+from waypost.core.file_owner import inherit_owner, make_folder
+from waypost.core.settings import Settings
+from waypost.db import write_queue
+from waypost.db.database import Database, upsert
+from waypost.db.schema import installation
+from waypost.db.upgrade import current_revision, upgrade
+
+FILE = "installation-id"
+_NAME = "id"
+
+
+def bind(settings: Settings, database: Database) -> None:
+    """Store the id in the data folder. Raises UNAVAILABLE if the folder belongs to another installation."""
+    in_folder = _of_folder(settings)
+    in_database = database.read(_read) or database.write(lambda tx: _create(tx, in_folder))
+    path = settings.data_dir / FILE
+    if not in_folder:
+        path.write_text(f"{in_database}\n", "utf-8")
+        inherit_owner(path)
+    elif in_folder != in_database:
+        text = f"The data folder {settings.data_dir} belongs to another installation than the database."
+        repair = "Correct WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        raise Problem(Kind.UNAVAILABLE, f"{text} {repair}")
+
+
+def _of_folder(settings: Settings) -> str:
+    try:
+        return (settings.data_dir / FILE).read_text("utf-8").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Problem(Kind.UNAVAILABLE, f"{settings.data_dir / FILE} cannot be read: {error.strerror}.") from error
+
+
+def _read(tx: Connection) -> str:
+    value = tx.execute(select(installation.c.value).where(installation.c.name == _NAME)).scalar_one_or_none()
+    return bytes(value).decode() if value else ""
+
+
+def _create(tx: Connection, known: str) -> str:
+    """Store an id, that of the folder if it has one, and return the stored one: another node may be faster."""
+    row = upsert(tx, installation).values(name=_NAME, value=(known or secrets.token_hex(16)).encode())
+    tx.execute(row.on_conflict_do_nothing())
+    return _read(tx)
+
+
+LOST_HINT = "Restore a backup into an empty folder, or mount the disk that has it."
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database for the service, and upgrade it to this version. Raises UNAVAILABLE."""
+    if lost := lost_database(settings):
+        raise Problem(Kind.UNAVAILABLE, f"{lost} {LOST_HINT}")
+    database = open_unmigrated_database(settings)
+    try:
+        _require_tables(settings, database)
+        if settings.database_file is not None:
+            write_queue.create_files(settings.database_file)
+        upgrade(database)
+        bind(settings, database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _require_tables(settings: Settings, database: Database) -> None:
+    """Raise UNAVAILABLE for an empty database next to the data folder of an installation."""
+    if any(_traces(settings.data_dir)) and database.read(current_revision) is None:
+        text = f"The database {settings.location} has no tables, but the data folder is that of an installation."
+        raise Problem(Kind.UNAVAILABLE, f"{text} Correct WAYPOST_DATABASE_URL. {LOST_HINT}")
+
+
+@contextmanager
+def open_for_restore(settings: Settings) -> Iterator[Database]:
+    """Open an empty database. If the restore fails, remove every file that opening it created. Raises UNAVAILABLE."""
+    folder, file = settings.data_dir, settings.database_file
+    had_folder, had_file = folder.exists(), file is None or file.exists()
+    database = open_unmigrated_database(settings)
+    try:
+        yield database
+    except BaseException:
+        database.close()
+        if file is not None and not had_file:
+            for path in file.parent.glob(f"{file.name}*"):
+                path.unlink(missing_ok=True)
+        if not had_folder:
+            _remove_empty(folder)
+        raise
+    database.close()
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder and those in it, unless there are files."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(path).rmdir()
+
+
+def lost_database(settings: Settings) -> str:
+    """Return a sentence if the SQLite file of an installation is missing; "" if it exists, or for a new folder."""
+    file = settings.database_file
+    with suppress(OSError):
+        if file is not None and not file.exists() and any(_traces(settings.data_dir)):
+            return f"The database {file} is missing, but the data folder is that of an installation."
+    return ""
+
+
+def _traces(folder: Path) -> Iterator[Path]:
+    """Yield files that only an installation leaves in its data folder: its id, stored files, and clicks to count."""
+    with suppress(OSError):
+        yield from (path for path in (folder / FILE, *folder.glob("journal/*.log")) if path.exists())
+        yield from (path for path in folder.glob("files/**/*") if path.is_file())
+
+
+def open_installation(settings: Settings) -> Database:
+    """Open the database of an existing installation without an upgrade. Raises NoInstallation and UNAVAILABLE.
+
+    Only `open_unmigrated_database` creates an installation, for `serve` and `restore`.
+    """
+    file = settings.database_file
+    try:
+        if file is not None and not stat.S_ISREG(file.stat().st_mode):
+            raise NoInstallation(settings.location)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoInstallation(settings.location) from None
+    except OSError as error:
+        message = f"The database {file} cannot be opened: {error.strerror}. Run the command as the service's user."
+        raise Problem(Kind.UNAVAILABLE, message) from error
+    database = connect(settings.database)
+    if database.read(current_revision) is None:
+        database.close()
+        raise NoInstallation(settings.location)
+    return database
+
+
+def open_unmigrated_database(settings: Settings) -> Database:
+    """Open the database without an upgrade; it can be empty. Raises UNAVAILABLE."""
+    file = settings.database_file
+    is_new = file is not None and not file.exists()
+    try:
+        make_folder(settings.data_dir)
+    except OSError as error:
+        message = f"The data folder {settings.data_dir} cannot be created: {error.strerror}."
+        raise Problem(Kind.UNAVAILABLE, message) from error
+    private_files.protect(settings)
+    database = connect(settings.database)
+    if file is not None and is_new:
+        inherit_owner(file)
+    return database
+
+
+def connect(url: str) -> Database:
+    """Open a database, which can be empty. Raises UNAVAILABLE."""
+    database = Database(url)
+    try:
+        database.read(current_revision)
+    except DatabaseError as error:
+        database.close()
+        raise Problem(Kind.UNAVAILABLE, "The database cannot be read.") from error
+    return database

@@ -1,0 +1,84 @@
+"""One-time links that choose a new password, create an account or confirm a new e-mail address."""
+
+from sqlalchemy import Connection
+
+from waypost.core.errors import Kind, Problem, account_deleted, account_suspended
+from waypost.db.signing import Signer, installation_signer, read_unverified
+from waypost.items.accounts import stored_logins
+
+RESET_SECONDS = 3600
+WELCOME_SECONDS = 7 * 86_400
+_RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
+
+
+class ExpiredLink(Problem):
+    """Raised for a link that is too old, was already used, or is not one of this installation."""
+
+    def __init__(self) -> None:
+        super().__init__(Kind.INVALID, "This link has expired or was already used.", field="pass")
+
+
+def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
+    """Return a password reset link, valid for `life` seconds and until the password or e-mail
+    address changes or the account is suspended.
+
+    Raises NOT_FOUND if the account was deleted.
+    """
+    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_state_of(tx, account))
+    return f"{base}/dashboard/reset?pass={token}"
+
+
+def account_of(tx: Connection, signer: Signer, token: str) -> int:
+    """Return the account of a password reset link. Raises INVALID if the link is not valid any more."""
+    values = read_unverified(token)
+    account = int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) < 16 else 0
+    _read(tx, signer, _RESET, token, account)
+    return account
+
+
+def change_link(tx: Connection, base: str, account: int, email: str) -> str:
+    """Return a link that confirms a new e-mail address, valid until the password or e-mail
+    address changes or the account is suspended.
+
+    Raises NOT_FOUND if the account was deleted.
+    """
+    bound = _state_of(tx, account)
+    token = installation_signer(tx).sign(_CHANGE, str(account), email, life=RESET_SECONDS, bound=bound)
+    return f"{base}/dashboard/confirm?pass={token}"
+
+
+def new_email_of(tx: Connection, token: str) -> tuple[int, str]:
+    """Return the account and the new address of a link that confirms it. Raises INVALID if it is not valid any more."""
+    values = read_unverified(token)
+    account = int(values[0]) if len(values) == 2 and values[0].isdecimal() and len(values[0]) < 16 else 0
+    _read(tx, installation_signer(tx), _CHANGE, token, account)
+    return account, values[1]
+
+
+def register_link(signer: Signer, base: str, email: str) -> str:
+    """Return a link with which the owner of an e-mail address can create an account."""
+    return f"{base}/dashboard/register?pass={signer.sign(_REGISTER, email, life=RESET_SECONDS)}"
+
+
+def email_of(signer: Signer, token: str) -> str:
+    """Return the confirmed e-mail address of a registration link. Raises INVALID if the link is not valid any more."""
+    values = signer.unsign(_REGISTER, token)
+    if values is None:
+        raise ExpiredLink
+    return values[0]
+
+
+def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int) -> None:
+    """Raise INVALID on `pass` if a link is not valid any more, or its account is suspended."""
+    login = stored_logins.of(tx, account)
+    if login is None or signer.unsign(purpose, token, bound=login.state) is None:
+        raise ExpiredLink
+    if login.suspended:
+        raise account_suspended("pass")
+
+
+def _state_of(tx: Connection, account: int) -> str:
+    login = stored_logins.of(tx, account)
+    if login is None:
+        raise account_deleted()
+    return login.state

@@ -1,0 +1,135 @@
+"""The texts of e-mail to owners of accounts, in the language of the recipient."""
+
+import textwrap
+from typing import NamedTuple, Protocol
+
+from waypost.core.settings import Settings
+from waypost.dashboard.i18n import gettext_noop, text_in
+from waypost.http.mail import Email
+from waypost.media.branding.brand import Brand
+
+_LINE_LENGTH = 78
+
+
+class Sender(Protocol):
+    """The installation that sends an e-mail: the context of a request, or that of a command."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def brand(self) -> Brand: ...
+
+    @property
+    def service_name(self) -> str: ...
+
+
+class Message(NamedTuple):
+    """A subject and the first paragraph, both untranslated."""
+
+    subject: str
+    text: str
+
+
+def notice(sender: Sender, recipient: str, language: str, message: Message, **values: str) -> Email:
+    """Return an e-mail about a change of an account, with advice for the case that its owner did not make it."""
+    page = f"{sender.settings.dashboard}/dashboard/account"
+    return _email(sender, recipient, language, message, _ADVICE, page, _LOCKED_OUT, **values)
+
+
+def with_link(sender: Sender, recipient: str, language: str, message: Message, link: str, end: str = "") -> Email:
+    """Return an e-mail with a link; `end` is a last paragraph."""
+    return _email(sender, recipient, language, message, link, end)
+
+
+def _email(sender: Sender, recipient: str, language: str, message: Message, *paragraphs: str, **values: str) -> Email:
+    names = {"service": sender.service_name, **values}
+    texts = [text_in(language, message.text, **names), *(text_in(language, text) for text in paragraphs if text)]
+    # Links stay in one piece.
+    filled = [textwrap.fill(text, _LINE_LENGTH, break_long_words=False, break_on_hyphens=False) for text in texts]
+    subject = text_in(language, message.subject, **names)
+    return Email(recipient, subject, "\n\n".join(filled) + "\n", sender.brand.name)
+
+
+NEW_KEY = Message(
+    gettext_noop("A new API key was created"),
+    gettext_noop('A new API key, "%(name)s", was created for the %(service)s account %(username)s.'),
+)
+FACTOR_ENABLED = Message(
+    gettext_noop("Two-factor authentication was enabled"),
+    gettext_noop(
+        "Two-factor authentication of the %(service)s account %(username)s was enabled."
+        " All other browsers were signed out."
+    ),
+)
+FACTOR_DISABLED = Message(
+    gettext_noop("Two-factor authentication was disabled"),
+    gettext_noop(
+        "Two-factor authentication of the %(service)s account %(username)s was disabled."
+        " All other browsers were signed out."
+    ),
+)
+FACTOR_REPLACED = Message(
+    gettext_noop("Two-factor authentication uses a new phone"),
+    gettext_noop(
+        "Two-factor authentication of the %(service)s account %(username)s was moved to another phone or app. The old"
+        " codes and recovery codes do not work any more. All other browsers were signed out."
+    ),
+)
+FACTOR_REMOVED = Message(
+    gettext_noop("Two-factor authentication was removed by an administrator"),
+    gettext_noop(
+        "An administrator removed the two-factor authentication of the %(service)s account %(username)s. All browsers"
+        " were signed out. Sign-in asks only for the password until you set up a new phone."
+    ),
+)
+WRONG_CODES = Message(
+    gettext_noop("Wrong sign-in codes for your %(service)s account"),
+    gettext_noop(
+        "Many wrong codes were entered to sign in to the %(service)s account %(username)s, after the right password."
+        " Further codes have to wait."
+    ),
+)
+NEW_PASSWORD = Message(
+    gettext_noop("The password of your %(service)s account was changed"),
+    gettext_noop("The password of the %(service)s account %(username)s was changed. All browsers were signed out."),
+)
+NEW_ADDRESS = Message(
+    gettext_noop("The e-mail address of your %(service)s account was changed"),
+    gettext_noop("The e-mail address of the %(service)s account %(username)s was changed to %(email)s."),
+)
+ADDRESS_REQUESTED = Message(
+    gettext_noop("A new e-mail address was entered for your %(service)s account"),
+    gettext_noop(
+        "A new e-mail address was entered for the %(service)s account %(username)s. It is used once it is confirmed"
+        " by a link that was sent to it. A new password makes that link invalid."
+    ),
+)
+DELETION = Message(
+    gettext_noop("Your %(service)s account will be deleted"),
+    gettext_noop(
+        "The %(service)s account %(username)s will be deleted with everything in it on %(time)s. Until then, sign in to"
+        " cancel the deletion or to export the data."
+    ),
+)
+CONFIRM_ADDRESS = Message(
+    gettext_noop("Confirm your e-mail address"),
+    gettext_noop("This address was entered for an account of %(service)s. Confirm it here within one hour:"),
+)
+RESET = Message(
+    gettext_noop("Reset your %(service)s password"),
+    gettext_noop(
+        "A password reset was requested for your %(service)s account. Choose a new password here within one hour:"
+    ),
+)
+REGISTRATION = Message(
+    gettext_noop("Your %(service)s account"),
+    gettext_noop("Welcome to %(service)s. Create your account here within one hour:"),
+)
+EXISTING_ACCOUNT = Message(
+    gettext_noop("Your %(service)s account"),
+    gettext_noop("An account was requested with this e-mail address, which already has one. Sign in here:"),
+)
+NOT_REQUESTED = gettext_noop("If you did not request it, ignore this e-mail.")
+_ADVICE = gettext_noop("If you did not do this, choose a new password, revoke all API keys and end all sessions:")
+_LOCKED_OUT = gettext_noop("If you cannot sign in any more, contact the administrator.")

@@ -1,0 +1,54 @@
+"""A lost second factor: another phone after a recovery code, and its removal by an administrator."""
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.auth import two_factor
+from waypost.core.errors import invalid
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.list_position import HOME
+from waypost.items.accounts import ops, stored_logins
+
+NEW_PHONE = "/dashboard/account/factor/phone"
+_COOKIE, _SECONDS = "waypost_recovered", 86_400
+
+
+def remember_recovery(context: PageContext, response: Response, account: int) -> Response:
+    """Let this browser set up a new phone without a further code, for a day: it may have entered the last one."""
+    bound = context.read(lambda tx: _state(tx, account))
+    value = context.services.signer.sign(_COOKIE, str(account), life=_SECONDS, bound=bound)
+    context.set_cookie(response, _COOKIE, value, max_age=_SECONDS, path=HOME)
+    return response
+
+
+def has_recovered(context: PageContext) -> bool:
+    """Return whether this browser signed in with a recovery code of the factor that the account has now."""
+    bound = context.read(lambda tx: _state(tx, context.account))
+    values = context.services.signer.unsign(_COOKIE, context.request.cookies.get(_COOKIE, ""), bound=bound)
+    return values == [str(context.account)]
+
+
+def remove(tx: Connection, account: int) -> ops.Account | None:
+    """Remove the second factor for an administrator, and end all sessions. Return the account, to tell its owner.
+
+    Do nothing and return None if there is no second factor. Raises NOT_FOUND.
+    """
+    owner = ops.get(tx, account)
+    if two_factor.of(tx, account) is None:
+        return None
+    two_factor.disable(tx, account)
+    ops.end_sessions(tx, account)
+    return owner
+
+
+def remove_of_other(tx: Connection, administrator: int, account: int) -> ops.Account | None:
+    """Like `remove`. Raises INVALID for the administrator's own account: a stolen session or key could remove it."""
+    if account == administrator and two_factor.of(tx, account) is not None:
+        raise invalid("", "Remove your own two-factor authentication on your account page, or by a command.")
+    return remove(tx, account)
+
+
+def _state(tx: Connection, account: int) -> str:
+    """Return a value that changes with the password, the e-mail address and the second factor."""
+    login = stored_logins.of(tx, account)
+    return f"{login.state if login else ''} {two_factor.fingerprint(tx, account)}"

@@ -1,0 +1,140 @@
+"""Pages of the user's own account: e-mail, password, sessions and preferences."""
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.auth import api_keys, sessions, two_factor
+from waypost.core import credentials
+from waypost.core.languages import LANGUAGES
+from waypost.dashboard import preferences
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form
+from waypost.dashboard.preferences import LANGUAGE_COOKIE, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
+from waypost.dashboard.routing import Router
+from waypost.items.accounts import localization, login_changes, ops, password_rules, proof
+
+pages = Router()
+_ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
+_CHANGED = "Your e-mail address was changed."
+
+
+@pages.get("/dashboard/account")
+def show_account(context: PageContext) -> Response:
+    return _account_page(context)
+
+
+@pages.post("/dashboard/account/email")
+def change_email(context: PageContext) -> Response:
+    form = context.form()
+    email = form.attempt(lambda: ops.checked_email(form.text("email")))
+    form.attempt(lambda: proof.require_password(context, form))
+    if form.errors:
+        return _account_page(context, email_form=form, status=400)
+    change = form.attempt(lambda: login_changes.change(context, lambda *_: None, email=email))
+    if change is None:
+        return _account_page(context, email_form=form, status=400)
+    message = "Open the link that was sent to the new address to confirm it." if change.is_pending else _CHANGED
+    return context.redirect(_ACCOUNT, message=message)
+
+
+@pages.post("/dashboard/account/password")
+def change_password(context: PageContext) -> Response:
+    """Change the password and end all sessions; this browser gets a new one."""
+    form = context.form()
+    form.attempt(lambda: proof.require_password(context, form, field="old"))
+    names = (context.user.username, context.user.email)
+    password = form.attempt(lambda: password_rules.checked_password(str(form["new"]), names, field="new"))
+    if password is None or form.errors:
+        return _account_page(context, password_form=form, status=400)
+    agent = context.read(lambda tx: sessions.agent_of(tx, context.user.session))
+    hashed = credentials.hash_password(password)
+
+    def start_session(tx: Connection, _is_pending: object) -> str:
+        if form.text("revoke"):
+            api_keys.revoke_all(tx, context.account)
+        return sessions.begin(tx, context.account, agent=agent)
+
+    token = login_changes.change(context, start_session, password=hashed).result
+    return context.set_session_cookie(
+        context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."),
+        token,
+        context.account,
+    )
+
+
+@pages.post("/dashboard/account/timezone")
+def choose_time_zone(context: PageContext) -> Response:
+    """Set the time zone of the account; without one, it is that of the browser."""
+    form = context.form()
+    name = form.text(localization.ZONE_FIELD)
+    form.attempt(lambda: context.write(lambda tx: localization.choose_time_zone(tx, context.account, name)))
+    if form.errors:
+        return _account_page(context, time_zone_form=form, status=400)
+    return context.redirect(_ACCOUNT, message="Saved.")
+
+
+@pages.get("/dashboard/account/sessions")
+def list_sessions(context: PageContext) -> Response:
+    active = context.read(lambda tx: sessions.of(tx, context.account))
+    return context.render("account/sessions.html", sessions=active)
+
+
+@pages.post("/dashboard/account/sessions/end")
+def end_session(context: PageContext) -> Response:
+    """End one session; without an id, all except this one."""
+    ids = context.selected_ids()
+    if ids:
+        context.write(lambda tx: sessions.end(tx, context.account, ids[0]), in_maintenance=True)
+        return context.redirect(_SESSIONS, message="The session was ended.")
+
+    def end_others(tx: Connection) -> None:
+        sessions.end_others(tx, context.account, keep=context.user.session)
+        if context.form().text("revoke"):
+            api_keys.revoke_all(tx, context.account)
+
+    context.write(end_others, in_maintenance=True)
+    return context.redirect(_SESSIONS, message="The session was ended.")
+
+
+@pages.post("/dashboard/theme", public=True)
+def choose_theme(context: PageContext) -> Response:
+    """Set the theme: light, dark or the system's."""
+    theme = context.form().text("theme")
+    return preferences.store(context, THEME_COOKIE, theme if theme in THEMES else "")
+
+
+@pages.post("/dashboard/language", public=True)
+def choose_language(context: PageContext) -> Response:
+    """Set the language of the browser, and of the account if there is a session."""
+    language = context.form().text("language")
+    if language in LANGUAGES and context.session:
+        context.write(lambda tx: localization.choose_language(tx, context.account, language))
+    return preferences.store(context, LANGUAGE_COOKIE, language if language in LANGUAGES else "")
+
+
+@pages.post("/dashboard/shortcuts")
+def switch_shortcuts(context: PageContext) -> Response:
+    """Turn the shortcuts of single keys on or off."""
+    return preferences.store(context, SHORTCUTS_COOKIE, "off" if context.form().text("shortcuts") == "off" else "")
+
+
+def _account_page(
+    context: PageContext,
+    *,
+    email_form: Form | None = None,
+    password_form: Form | None = None,
+    time_zone_form: Form | None = None,
+    status: int = 200,
+) -> Response:
+    account = context.read(lambda tx: ops.get(tx, context.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.account))
+    return context.render(
+        "account/account.html",
+        status=status,
+        email_form=email_form or Form({"email": account.email}),
+        password_form=password_form or Form({}),
+        time_zone_form=time_zone_form or Form({localization.ZONE_FIELD: context.user.timezone}),
+        time_zones=[(name, name) for name in localization.time_zone_names()],
+        account=account,
+        factor=factor,
+    )

@@ -1,0 +1,63 @@
+"""The rules for a new password of an account. Passwords that exist are not checked again."""
+
+import re
+from collections.abc import Iterable
+
+from waypost.core.errors import invalid
+from waypost.core.text_folding import folded
+
+_MIN_LENGTH = 8
+_FIRST_GUESSES = 10_000
+"""Attackers try this many passwords before all others: NIST 800-63B asks to refuse them."""
+_MAX_ESTIMATED_LENGTH = 12
+"""The estimate of longer texts with many signs can take seconds."""
+_MIN_REST = 4
+"""A username such as `ana` may be part of a word such as `banana`: then the rest has at least so many."""
+_DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
+"""A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
+
+
+def checked_password(value: str, names: Iterable[str], *, field: str = "password") -> str:
+    """Return the password if it is 8 to 128 characters (decision 15) and hard to guess. Raises INVALID on `field`.
+
+    `names`: the username and e-mail address of the account. Takes up to 50 ms: never call it in a transaction.
+    """
+    if not _MIN_LENGTH <= len(value) <= 128:
+        raise invalid(field, f"{field} must be 8 to 128 characters.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise invalid(field, f"{field} must be a string of valid Unicode.") from error
+    text = folded(value)
+    if any(_is_made_of(text, name) for name in _parts(names)):
+        raise invalid(field, f"{field} must not contain the username or e-mail address.")
+    if _is_common(text):
+        raise invalid(field, f"{field} is easy to guess. Use several words, or a password manager.")
+    return value
+
+
+def _parts(names: Iterable[str]) -> set[str]:
+    """Return the names, and the local parts of e-mail addresses, without case."""
+    return {part for name in names for part in (folded(name), folded(name).partition("@")[0]) if part}
+
+
+def _is_made_of(text: str, name: str) -> bool:
+    """Return whether a password contains a name, and little else."""
+    rest = text.replace(name, "")
+    is_short = len(rest) < _MIN_LENGTH and len(name) >= _MIN_REST
+    return name in text and (is_short or sum(map(str.isalpha, rest)) < _MIN_REST)
+
+
+def _is_common(text: str) -> bool:
+    """Return whether attackers try a password early: a known one, also with a few digits, or a pattern."""
+    if not text:
+        return True
+    from zxcvbn import zxcvbn  # noqa: PLC0415  # 14 MB of words, which only a new password needs
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # these words
+
+    word = _DECORATED_WORD.match(text)
+    period = f"{text}{text}".find(text, 1)  # after which the text repeats itself
+    known = FREQUENCY_LISTS["passwords"]
+    if text[:period] in known or (word is not None and word[1] in known):
+        return True
+    return len(text) <= _MAX_ESTIMATED_LENGTH and bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)

@@ -1,0 +1,54 @@
+"""Verify that a form is from the owner of the account: by the password, and a code if there is a second factor."""
+
+from waypost.auth import two_factor
+from waypost.core import credentials
+from waypost.core.errors import invalid
+from waypost.dashboard.context import PageContext, too_many_attempts
+from waypost.dashboard.forms import Form
+from waypost.items.accounts import emails, login_changes, ops, stored_logins
+
+
+def require_password(context: PageContext, form: Form, *, field: str = "password") -> None:
+    """Raise INVALID unless the form contains the account's password: an open session alone is not enough."""
+    attempt = context.count_attempt(f"account {context.account}", account=context.account)
+    login = context.read(lambda tx: stored_logins.of(tx, context.account))
+    if login is None or not credentials.password_matches(login.password, str(form[field])[:1000]):
+        raise invalid(field, "Wrong password.")
+    context.rate_limiter.release(attempt)
+
+
+def check_password_and_code(context: PageContext, form: Form) -> bool:
+    """Return whether the form has no errors. Add those of the password, and of the code if there is a second factor.
+
+    A code is accepted only once, so it is not checked while the form has other errors.
+    """
+    form.attempt(lambda: require_password(context, form))
+    if context.read(lambda tx: two_factor.of(tx, context.account)) is not None:
+        if not form.text("code"):
+            form.errors.setdefault("code", "Enter the code from your app, or a recovery code.")
+        elif not form.errors:
+            form.attempt(lambda: require_code(context, context.account, form.text("code")))
+    return not form.errors
+
+
+def require_code(context: PageContext, account: int, code: str) -> bool:
+    """Accept a code of the authenticator app or a recovery code once; return whether it is a recovery code.
+
+    Raises INVALID on `code`, or RATE_LIMITED.
+
+    After many wrong codes the owner gets an e-mail, because the client knows the password.
+    """
+    attempt = context.count_attempt(f"code {account}", account=account)
+    is_known = bool(context.known_browser(account))
+    outcome = context.write(
+        lambda tx: two_factor.accept(tx, account, code, is_known_browser=is_known), in_maintenance=True
+    )
+    if outcome.warns:
+        owner = context.read(lambda tx: ops.get(tx, account))
+        login_changes.tell(context, owner, emails.WRONG_CODES)
+    if outcome.wait:
+        raise too_many_attempts(outcome.wait)
+    if not outcome.is_right:
+        raise invalid("code", "Wrong code, or already used. The app shows a new one every 30 seconds.")
+    context.rate_limiter.release(attempt)
+    return outcome.is_recovery

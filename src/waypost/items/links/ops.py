@@ -1,0 +1,300 @@
+"""Rules and statements of short links."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Label,
+    String,
+    Table,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+)
+
+from waypost.core import clock
+from waypost.core.errors import not_found
+from waypost.core.settings import Settings
+from waypost.db import change_log, crud, edits
+from waypost.db.database import upsert
+from waypost.db.driver_statements import TypedSelect
+from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
+from waypost.items.links import dead_links
+from waypost.items.links.columns import Fields, Status, search_text, to_columns
+from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link as lists show it. `scheme` is the scheme of its branded domain; times are Unix timestamps."""
+
+    id: int
+    host: str
+    alias: str
+    url: str
+    title: str
+    description: str
+    clicks: int
+    uniqueclicks: int
+    campaign: int | None
+    created: int
+    scheme: str | None = None
+    channel: Sequence[int] = ()
+
+
+_LISTED_NAMES = tuple(field.name for field in fields_of(Link) if field.name != "channel")
+_link = links.c
+_WITH_DOMAIN = links.outerjoin(domains, domains.c.host == _link.host)
+_COLUMNS = (*(_link[name] for name in _LISTED_NAMES if name in _link), domains.c.scheme)
+_IS_OWNED = (_link.id == bindparam("link")) & (_link.account == bindparam("account"))
+_LOCKED = select(*_COLUMNS).select_from(_WITH_DOMAIN).where(_IS_OWNED).with_for_update(of=links)
+_SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
+
+
+def _ids_of_link(column: ColumnElement[int], link: ColumnElement[int]) -> Label[str]:
+    """Select the ids in `column` of the rows of each link, separated by commas, without a statement of its own."""
+    comma: Any = literal_column("','")  # a string would be rendered again at each execution
+    ids = func.aggregate_strings(cast(column, String), comma)
+    return select(ids).where(link == _link.id).scalar_subquery().label(column.name)
+
+
+_CHANNELS = _ids_of_link(channel_items.c.channel, channel_items.c.link)
+_LISTED = select(*_COLUMNS, _CHANNELS).select_from(_WITH_DOMAIN)
+_ONE = _LISTED.where(_IS_OWNED)
+_MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
+_OWNED_IDS = select(_link.id).where(
+    _link.account == bindparam("account"), _link.id.in_(bindparam("links", expanding=True))
+)
+_NEWEST = TypedSelect(
+    _LISTED.where(_link.account == bindparam("account"), _link.id < bindparam("ceiling"))
+    .order_by(_link.id.desc())
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("offset", type_=Integer))
+)
+_PIXELS = _ids_of_link(link_pixels.c.pixel, link_pixels.c.link)
+_DETAILS = TypedSelect(select(links, domains.c.scheme, _CHANNELS, _PIXELS).select_from(_WITH_DOMAIN).where(_IS_OWNED))
+
+
+@dataclass(frozen=True)
+class Address:
+    """The id and the address of a link."""
+
+    id: int
+    host: str
+    alias: str
+    scheme: str | None
+
+
+@dataclass(frozen=True)
+class Details:
+    """The settings of a link that lists do not show. `password` is true if the link has one."""
+
+    status: Status
+    type: str
+    password: bool
+    importedclicks: int
+    expiry: int | None
+    clicklimit: int | None
+    expiryurl: str
+    metatitle: str
+    metadescription: str
+    metaimage: str
+    geotarget: Sequence[Mapping[str, str]]
+    devicetarget: Sequence[Mapping[str, str]]
+    languagetarget: Sequence[Mapping[str, str]]
+    deeplink: Mapping[str, str]
+    parameters: Sequence[Mapping[str, str]]
+    dropquery: bool
+    pixels: Sequence[int]
+
+
+def get_owned(tx: Connection, account: int, link: int) -> Link:
+    """Return one link, as lists show it. Raises NOT_FOUND."""
+    row = tx.execute(_ONE, {"link": link, "account": account}).first()
+    if row is None:
+        raise not_found("link")
+    return _from_row(row)
+
+
+def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
+    """Return the links with these ids, in this order, without those that do not exist."""
+    links_by_id = {row[0]: _from_row(row) for row in tx.execute(_MANY, {"links": ids}).all()}
+    return [links_by_id[link] for link in ids if link in links_by_id]
+
+
+def get_owned_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Link]:
+    """Return the account's links with these ids, in this order. Raises NOT_FOUND if one is missing."""
+    owned = tx.execute(_OWNED_IDS, {"links": ids, "account": account}).scalars().all()
+    if len(owned) != len(set(ids)):
+        raise not_found("link")
+    return get_many(tx, ids)
+
+
+def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:
+    """Return the account's links with ids below `ceiling`, newest first."""
+    rows = _NEWEST.fetch_all(tx, account=account, ceiling=ceiling, limit=limit, offset=offset)
+    return [_from_row(row) for row in rows]
+
+
+def _from_row(row: Sequence[Any]) -> Link:
+    """Return the link of a row of `_LISTED`."""
+    return Link(**dict(zip(_LISTED_NAMES, row[:-1], strict=True)), channel=_ids(row[-1]))
+
+
+def _listed(row: Mapping[str, Any]) -> Link:
+    return Link(**{name: row[name] for name in _LISTED_NAMES}, channel=_ids(row["channel"]))
+
+
+def _ids(text: str | None) -> list[int]:
+    """Return the ids of `_ids_of_link`, sorted."""
+    return sorted(map(int, text.split(","))) if text else []
+
+
+def find_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> int:
+    """Return the id of the account's link with an alias or short URL. Raises NOT_FOUND."""
+    host, alias = hostnames.split_short(tx, short, settings=settings)
+    link = alias_namespace.owned_item(tx, account, "link", host=host, alias=alias)
+    if link is None:
+        raise not_found("link")
+    return link
+
+
+def get_details(tx: Connection, account: int, link: int) -> tuple[Link, Details]:
+    """Return a link and all its settings. Raises NOT_FOUND."""
+    row = _DETAILS.fetch_first(tx, link=link, account=account)
+    if row is None:
+        raise not_found("link")
+    values = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
+    if row["type"] == "overlay":
+        values["type"] = f"overlay-{row['overlay']}" if row["overlay"] else "direct"
+    elif row["type"] == "splash" and row["splash"]:
+        values["type"] = str(row["splash"])
+    values["password"] = row["password"] is not None
+    values["pixels"] = _ids(row["pixel"])
+    return _listed(row), Details(**values)
+
+
+def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Address:
+    """Create a link. Raises INVALID or TAKEN with the field at fault."""
+    host = _host(tx, account, fields, settings)
+    custom = fields.get("custom")
+    alias = alias_rules.generate() if custom is None else alias_rules.check(custom, host=host, field="custom")
+    alias = alias_namespace.canonical(tx, host, alias)
+    values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
+    link = crud.add(tx, links, account, {**values, "search": search_text(values)})
+    if custom is not None:
+        alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    elif (claimed := alias_namespace.claim_generated(tx, account, "link", link, host=host, alias=alias)) != alias:
+        alias = claimed
+        crud.change(tx, links, account, link, {"alias": alias, "search": search_text({**values, "alias": alias})})
+    _set_relations(tx, account, link, **_owned_relations(tx, account, fields))
+    return Address(link, host, alias, _scheme(tx, host))
+
+
+def change(tx: Connection, account: int, link: int, *, settings: Settings, **fields: Unpack[Fields]) -> Address:
+    """Set the given fields. A previous alias stays reserved for the account. Raises NOT_FOUND, and errors as `add`."""
+    columns = to_columns(tx, account, fields, settings)
+    relations = _owned_relations(tx, account, fields)
+    before = _lock(tx, account, link)
+    host = _host(tx, account, fields, settings) if "domain" in fields else before.host
+    alias = before.alias
+    if host != before.host or fields.get("custom"):
+        alias = alias_rules.check(fields.get("custom") or before.alias, host=host, field="custom")
+        alias = alias_namespace.canonical(tx, host, alias)
+    if (host, alias) != (before.host, before.alias):
+        alias_namespace.release(tx, host=before.host, alias=before.alias)
+        alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    change_log.record(tx, host, alias)
+    if host != before.host and "url" not in fields:
+        # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
+        redirect_loops.refuse_own(tx, before.url, field="domain", settings=settings)
+    values = {**columns, "host": host, "alias": alias}
+    crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
+    edits.record(tx, account, "link", link)
+    dead_links.reset_if_moved(tx, account, link, old=before.url, new=values.get("url", before.url))
+    _set_relations(tx, account, link, **relations)
+    return Address(link, host, alias, before.scheme if host == before.host else _scheme(tx, host))
+
+
+def remove(tx: Connection, account: int, link: int) -> None:
+    """Delete a link. Its alias stays reserved for the account."""
+    before = _lock(tx, account, link)
+    alias_namespace.release(tx, host=before.host, alias=before.alias)
+    owned_by = (submissions.c.link == link, submissions.c.account == account)
+    tx.execute(submissions.update().where(*owned_by).values(link=None))
+    crud.remove(tx, links, account, link)
+
+
+def _lock(tx: Connection, account: int, link: int) -> Link:
+    """Lock and return one link, without its channels. Raises NOT_FOUND."""
+    row = tx.execute(_LOCKED, {"link": link, "account": account}).mappings().first()
+    if row is None:
+        raise not_found("link")
+    return Link(**row)
+
+
+def _scheme(tx: Connection, host: str) -> str | None:
+    """Return the scheme of a branded domain."""
+    return tx.execute(_SCHEME, {"host": host}).scalar() if host else None
+
+
+def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
+    domain = fields.get("domain")
+    return alias_namespace.OWN if domain is None else hostnames.resolve_domain(tx, account, domain, settings=settings)
+
+
+class _Relations(TypedDict, total=False):
+    pixel_ids: Sequence[int]
+    channel_ids: Sequence[int]
+
+
+def _owned_relations(tx: Connection, account: int, fields: Fields) -> _Relations:
+    """Return the ids of the pixels and channels, where given. Raises INVALID."""
+    relations: _Relations = {}
+    if "pixels" in fields:
+        relations["pixel_ids"] = _owned_ids(tx, account, fields["pixels"] or (), pixels, "pixels")
+    if "channel" in fields:
+        sent = fields["channel"]
+        ids = [sent] if isinstance(sent, int) else sent or ()
+        relations["channel_ids"] = _owned_ids(tx, account, ids, channels, "channel")
+    return relations
+
+
+def _set_relations(
+    tx: Connection,
+    account: int,
+    link: int,
+    *,
+    pixel_ids: Sequence[int] | None = None,
+    channel_ids: Sequence[int] | None = None,
+) -> None:
+    """Replace the link's pixels and channels, where given."""
+    if pixel_ids is not None:
+        tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
+        if pixel_ids:
+            tx.execute(insert(link_pixels), [{"link": link, "pixel": pixel, "account": account} for pixel in pixel_ids])
+    if channel_ids is not None:
+        c = channel_items.c
+        owned_by = (c.link == link, c.account == account)
+        tx.execute(delete(channel_items).where(*owned_by, c.channel.not_in(channel_ids)))
+        now = clock.now()
+        rows = [{"account": account, "link": link, "channel": channel, "assigned": now} for channel in channel_ids]
+        if rows:  # a link that is in the channel already keeps its position
+            tx.execute(upsert(tx, channel_items).values(rows).on_conflict_do_nothing())
+
+
+def _owned_ids(tx: Connection, account: int, ids: Iterable[int], table: Table, field: str) -> list[int]:
+    """Return the ids without duplicates. Raises INVALID on `field` for an id that the account does not own."""
+    distinct = sorted(set(ids))
+    for item in distinct:
+        crud.require_reference(tx, table, account, item, field=field, lock=True)
+    return distinct

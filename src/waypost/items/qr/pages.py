@@ -1,0 +1,289 @@
+"""Dashboard pages of QR codes: gallery, designer with preview, statistics."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy import Connection, select
+from starlette.responses import Response
+
+from waypost.core.errors import Problem
+from waypost.dashboard import qr_image, statistics, trash
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form, Shape, Value, from_local_input
+from waypost.dashboard.routing import Router
+from waypost.db.crud import Page
+from waypost.db.schema import files
+from waypost.items.qr import ops, service
+from waypost.items.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
+from waypost.items.qr.schemas import CodeChange, NewCode
+from waypost.media.branding.colors import shades
+from waypost.media.qrcode import styles
+from waypost.media.qrcode.render import Drawing, design
+from waypost.media.qrcode.styles import PLAIN, Gradient
+from waypost.urls import alias_namespace
+from waypost.urls.short_urls import short_url
+
+T = TypeVar("T")
+B = TypeVar("B", bound=CodeChange)
+pages = Router()
+_LIST = "/dashboard/qr"
+_PER_PAGE = 24
+_PREVIEW_SIZE = 320  # pixels
+SHAPE = Shape(
+    rows={**PARTS, "gradient": ("color", "type", "angle")},
+    single=("data", "gradient"),
+    flags=("blend", "unlogo"),
+    urls=("link.link", "vcard.site", "event.url", "app.apple", "app.google", "app.url", "logo"),
+    exact=("wifi.ssid", "wifi.pass"),
+)
+_STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
+_STYLE_FIELDS = frozenset({*_STYLE, "margin", "gradient", "logo"})
+
+
+@pages.get("/dashboard/qr")
+def list_codes(context: PageContext) -> Response:
+    page_request, q = context.page_request(_PER_PAGE), context.query("q")
+
+    def work(tx: Connection) -> Page[ops.Listed]:
+        return ops.page(tx, context.account, page_request, words=context.search_words(tx, q))
+
+    page = context.read_after_ingest(work)
+    return context.render_list("qr/list.html", page, q=q)
+
+
+@pages.get("/dashboard/qr/new")
+def show_new_form(context: PageContext) -> Response:
+    code_type = next((name for name in PARTS if name == context.query("type")), "link")
+    link = [{"link": context.query("link", max_length=8192)}]
+    return _new_page(context, Form({**_default_values(), "type": code_type, "link": link}))
+
+
+@pages.post("/dashboard/qr/new", resumable=True)
+def create_code(context: PageContext) -> Response:
+    form = _submitted_form(context)
+
+    def work(body: NewCode) -> int:
+        context.reject_resumed()
+        if not form.errors:
+            return service.add(context, body)
+        draft = service.draft(context, body)
+        _prove(form, draft)
+        is_alias = {"host": alias_namespace.OWN, "alias": draft.alias}
+        context.read(lambda tx: alias_namespace.require_free(tx, context.account, **is_alias))
+        return 0
+
+    code = _collect(context, form, NewCode, work)
+    if code is None:
+        return _new_page(context, form, status=400)
+    return context.redirect(f"{_LIST}/{code}", message="Your QR code is ready.")
+
+
+@pages.post("/dashboard/qr/preview")
+def preview_new_code(context: PageContext) -> Response:
+    """Return the designer with a picture of the submitted code, which is not saved. A script shows only the picture."""
+    form = _submitted_form(context)
+    if _is_empty(form):
+        return _new_page(context, form)
+    preview = _collect(context, form, NewCode, lambda body: _draw_preview(form, service.draft(context, body)))
+    return _new_page(context, form, preview or "")
+
+
+@pages.get("/dashboard/qr/{id:int}")
+def show_code(context: PageContext, id: int) -> Response:
+    return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
+
+
+@pages.post("/dashboard/qr/{id:int}", resumable=True)
+def update_code(context: PageContext, id: int) -> Response:
+    form = _submitted_change(context)
+
+    def work(body: CodeChange) -> bool:
+        context.reject_resumed()
+        draft = _draft_change(context, id, form, body)
+        if form.errors:
+            _prove(form, context.read(draft))
+        else:
+            context.run(service.change(context, id, draft, None))
+        return True
+
+    if not _collect(context, form, CodeChange, work):
+        return _edit_page(context, id, form, status=400)
+    return context.redirect(f"{_LIST}/{id}", message="Saved.")
+
+
+@pages.post("/dashboard/qr/{id:int}/preview")
+def preview_code(context: PageContext, id: int) -> Response:
+    """Return the same for an existing code."""
+    form = _submitted_change(context)
+
+    def work(body: CodeChange) -> str:
+        return _draw_preview(form, context.read(_draft_change(context, id, form, body)))
+
+    preview = _collect(context, form, CodeChange, work)
+    return _edit_page(context, id, form, preview or "")
+
+
+@pages.get("/dashboard/qr/{id:int}/delete")
+def confirm_deletion(context: PageContext, id: int) -> Response:
+    return _confirmation(context, [id], ())
+
+
+@pages.post("/dashboard/qr/bulk")
+def confirm_bulk_deletion(context: PageContext) -> Response:
+    ids = context.selected_ids()
+    if not ids:
+        return context.redirect(_LIST, message="Select at least one QR code.", tone="bad")
+    return trash.confirm(context, "qr", partial(_confirmation, context))
+
+
+@pages.post("/dashboard/qr/delete")
+def delete_codes(context: PageContext) -> Response:
+    ids, (singular, plural) = context.selected_ids(), ("The QR code was deleted.", "%(count)s QR codes were deleted.")
+    return trash.delete(context, "qr", ids, trash.one_by_one(ops.remove), singular=singular, plural=plural)
+
+
+@pages.get("/dashboard/qr/{id:int}/stats")
+def show_statistics(context: PageContext, id: int) -> Response:
+    code = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return statistics.page(context, "qr", id, title=code.name or code.alias, back=f"{_LIST}/{id}")
+
+
+def _confirmation(context: PageContext, ids: Sequence[int], vanished: Sequence[int]) -> Response:
+    codes = context.read(lambda tx: [ops.get_owned(tx, context.account, code) for code in ids])
+    return context.render("qr/delete.html", codes=codes, vanished=vanished)
+
+
+def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = None) -> Form:
+    """Return the submitted form, with `data` built from the fields of the selected type."""
+    form = context.form(SHAPE, current=current)
+    rows = form[form.text("type")]
+    row = dict(rows[0]) if rows and isinstance(rows[0], dict) else {}
+    if form.text("type") == "event":
+        row |= {
+            name: from_local_input(row[name], context.time_zone)
+            for name in ("start", "end")
+            if len(row.get(name, "")) > DATE_LENGTH
+        }
+    data = {name: value.replace("\r\n", "\n") for name, value in row.items() if value}
+    form.values["data"] = [data["raw"]] if "raw" in data else [data]
+    if not form.text("blend"):
+        form.values["gradient"] = []
+    return form
+
+
+def _submitted_change(context: PageContext) -> Form:
+    """Return the same for an existing code. An empty logo field keeps the logo, unless its removal is selected."""
+    return _submitted_form(context, None if context.fields.get("unlogo") else {"logo": ""})
+
+
+def _is_empty(form: Form) -> bool:
+    """Return whether nothing was entered for the selected type yet; the currency of a payment is preset."""
+    rows = form[form.text("type")]
+    values = rows[0] if rows and isinstance(rows[0], dict) else {}
+    return form.text("type") in PARTS and not any(value for part, value in values.items() if part != "currency")
+
+
+def _collect(context: PageContext, form: Form, model: type[B], work: Callable[[B], T]) -> T | None:
+    """Return the result of `work`. None if the form is invalid; it then has the errors of all fields and parts."""
+    assign_content_errors(form, PARTS, context.settings)
+    result = context.collect(form, model, work, SHAPE)
+    if "type" in form.errors:
+        form.errors.pop("data", None)  # it was checked as content of another type
+    assign_error_to_part(form, PARTS)
+    return result
+
+
+def _draft_change(context: PageContext, id: int, form: Form, body: CodeChange) -> Callable[[Connection], ops.Draft]:
+    """Return a function that builds a draft of the changed code.
+
+    It raises INVALID if the code changed since the form was shown.
+    """
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no logo for another account's code
+    fields = service.fields_of(context, body)
+
+    def work(tx: Connection) -> ops.Draft:
+        form.reject_stale(_values(tx, context, id))
+        return ops.draft_change(tx, context.account, id, settings=context.settings, **fields)
+
+    return work
+
+
+def _prove(form: Form, draft: ops.Draft) -> Drawing | None:
+    """Return the drawing, proven; None if a field of the style has an error, because the default replaces it."""
+    return None if form.errors.keys() & _STYLE_FIELDS else service.prove(draft)
+
+
+def _draw_preview(form: Form, draft: ops.Draft) -> str:
+    drawing = _prove(form, draft)
+    return qr_image.drawing_data_url(drawing, _PREVIEW_SIZE) if drawing else ""
+
+
+def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
+    """Return the values of the designer's fields for a stored code."""
+    code = ops.get_owned(tx, context.account, id)
+    gradient = {**vars(Gradient("#0d6b4f")), **(code.gradient or {})}
+    return {
+        **{name: getattr(code, name) for name in (*_STYLE, "name", "type")},
+        "margin": str(code.margin),
+        "blend": "on" if code.gradient is not None else "",
+        "gradient": [{name: str(value) for name, value in gradient.items()}],
+        "logo": "",
+        "unlogo": "",
+        code.type: [content_fields(code.type, code.data, context.time_zone)],
+    }
+
+
+def _default_values() -> Mapping[str, Value]:
+    """Return the values of the designer's fields for a new code."""
+    return {
+        **{name: getattr(PLAIN, name) for name in _STYLE},
+        "margin": str(PLAIN.margin),
+        "gradient": [{name: str(value) for name, value in vars(Gradient("#0d6b4f")).items()}],
+    }
+
+
+def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200) -> Response:
+    return _designer(context, form, code=None, preview=preview, status=status, has_logo=False)
+
+
+def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200) -> Response:
+    def work(tx: Connection) -> tuple[ops.Code, ops.Draft | None, bool]:
+        return ops.get_owned(tx, context.account, id), ops.saved(tx, id, context.settings), ops.has_logo(tx, id)
+
+    code, saved, has_logo = context.read_after_ingest(work)
+    if saved is not None and not preview and not form.errors:
+        preview = qr_image.drawing_data_url(design(saved.text, saved.style, saved.logo), _PREVIEW_SIZE)
+    return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo)
+
+
+def _darker_ink(form: Form) -> str:
+    """Return the nearest foreground that scanners can read, "" if that of the form is readable or none would be."""
+    if "foreground" not in form.errors:
+        return ""
+    try:
+        ink, background = (styles.color(form.text(field), field=field) for field in ("foreground", "background"))
+    except Problem:
+        return ""
+    inks = (ink for ink in shades(ink, "#000000") if styles.contrast(ink, background) >= styles.LEAST_CONTRAST)
+    return next((ink for ink in inks if styles.luminance(ink) < styles.luminance(background)), "")
+
+
+def _designer(
+    context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, has_logo: bool
+) -> Response:
+    is_image = files.c.mime.in_(("image/png", "image/jpeg"))
+    query = select(files.c.alias, files.c.name).where(files.c.account == context.account, files.c.purged.is_(None))
+    query = query.where(is_image).order_by(files.c.id.desc()).limit(50)
+    own_images = context.read(lambda tx: tx.execute(query).all())
+    return context.render(
+        "qr/designer.html",
+        status=status,
+        form=form,
+        darker_ink=_darker_ink(form),
+        code=code,
+        preview=preview,
+        short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
+        own_images=own_images,
+        has_logo=has_logo,
+    )

@@ -1,0 +1,168 @@
+"""Share links: pages with the statistics of one item, which need no account."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, TypedDict, Unpack
+
+from sqlalchemy import Connection, Table, delete, func, insert, select
+
+from waypost.core import clock
+from waypost.core.errors import invalid, not_found
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import bios, campaigns, links, qrs, shares
+from waypost.urls import alias_rules
+
+ItemType = Literal["link", "qr", "bio", "campaign"]
+TABLES: Mapping[ItemType, Table] = {"link": links, "qr": qrs, "bio": bios, "campaign": campaigns}
+"""The kinds of items whose statistics can be shared, which are also columns of the table."""
+MAX_SHARES = 50
+"""Share links of one item."""
+_EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
+_c = shares.c
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share link. `slug` is "" for a secret address; `firstday` and `lastday` are YYYY-MM-DD, "" for no limit.
+
+    `days` are the last ones until today, None for no such limit; `password` is a hash, `expiry` in seconds.
+    """
+
+    id: int
+    account: int
+    link: int | None
+    qr: int | None
+    bio: int | None
+    campaign: int | None
+    title: str
+    slug: str
+    token: str
+    password: str | None
+    firstday: str
+    lastday: str
+    days: int | None
+    timezone: str
+    expiry: int | None
+    created: int
+
+    @property
+    def key(self) -> tuple[ItemType, int]:
+        """The kind and id of the item."""
+        return next((kind, item) for kind in TABLES if (item := getattr(self, kind)) is not None)
+
+    @property
+    def path(self) -> str:
+        """The path of the page. The id makes public addresses unique, so accounts share no names."""
+        return f"/stats/{self.slug}-{self.id}" if self.slug else f"/stats/{self.token}"
+
+    @property
+    def is_limited(self) -> bool:
+        """Return whether visitors may see only some days: no clicks of other days, or of unknown ones."""
+        return bool(self.firstday or self.lastday or self.days is not None)
+
+    @property
+    def has_expired(self) -> bool:
+        """Return whether the time of `expiry` has passed."""
+        return self.expiry is not None and self.expiry < clock.now()
+
+
+class Fields(TypedDict, total=False):
+    """The settable fields; `None` is the default of a field. `password` is a hash, `expiry` a date or timestamp."""
+
+    title: str | None
+    slug: str | None
+    password: str | None
+    firstday: str | None
+    lastday: str | None
+    days: int | None
+    timezone: str | None
+    expiry: str | None
+
+
+def page(
+    tx: Connection, account: int, window: PageRequest, *, kind: ItemType | None = None, item: int | None = None
+) -> Page[Share]:
+    """Return a page of the account's share links, newest first; only those of a kind, or of one item of it."""
+    query = crud.select_columns(shares, Share).where(_c.account == account)
+    if kind is not None:
+        query = query.where(_c[kind].is_not(None) if item is None else _c[kind] == item)
+    return crud.counted_page(tx, query.order_by(_c.id.desc()), window, Share)
+
+
+def get_owned(tx: Connection, account: int, share: int) -> Share:
+    """One share link."""
+    return crud.get_owned(tx, shares, account, share, Share)
+
+
+def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpack[Fields]) -> Share:
+    """Share the statistics of an item. Raises INVALID on the invalid field, also for the item of another account."""
+    crud.require_reference(tx, TABLES[kind], account, item, field="itemid")
+    crud.lock_row(tx, TABLES[kind], account, item)  # makes the count below exact
+    count = select(func.count()).select_from(shares).where(_c.account == account, _c[kind] == item)
+    if tx.execute(count).scalar_one() >= MAX_SHARES:
+        raise invalid("itemid", f"This item has {MAX_SHARES} share links already. Revoke one first.")
+    values = _values(fields)
+    _check_span(values)
+    row = {"account": account, kind: item, "token": secrets.token_hex(16), "created": clock.now(), **values}
+    return get_owned(tx, account, tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one())
+
+
+def change(tx: Connection, account: int, share: int, **fields: Unpack[Fields]) -> Share:
+    """Set the given fields. Raises INVALID on the invalid field."""
+    crud.lock_row(tx, shares, account, share)
+    stored, values = get_owned(tx, account, share), _values(fields)
+    _check_span({"firstday": stored.firstday, "lastday": stored.lastday, "days": stored.days, **values})
+    crud.change(tx, shares, account, share, values)
+    return get_owned(tx, account, share)
+
+
+def remove(tx: Connection, account: int, share: int) -> None:
+    """Revoke a share link. Its address is not used again."""
+    if not tx.execute(delete(shares).where(_c.id == share, _c.account == account)).rowcount:
+        raise not_found(crud.singular(shares))
+
+
+def _values(fields: Fields) -> dict[str, Any]:
+    """Return the columns of valid fields. Raises INVALID on the invalid field."""
+    values: dict[str, Any] = dict(fields)
+    for name in ("title", "slug", "firstday", "lastday"):
+        if name in values:
+            values[name] = values[name] or ""
+    if values.get("slug"):
+        alias_rules.check_slug(values["slug"], field="slug")
+    for name in ("firstday", "lastday"):
+        if values.get(name):
+            _check_day(name, values[name])
+    if "timezone" in values:
+        values["timezone"] = _check_zone(values["timezone"] or "UTC")
+    if values.get("expiry") is not None:
+        values["expiry"] = clock.last_second(values["expiry"])
+    return values
+
+
+def _check_day(field: str, value: str) -> None:
+    try:
+        day = date.fromisoformat(value) if len(value) == len("2026-01-31") else None
+    except ValueError:
+        day = None
+    if day is None or not _EARLIEST <= day <= _LATEST:
+        raise invalid(field, f"{field} must be a day, YYYY-MM-DD.")
+
+
+def _check_zone(name: str) -> str:
+    zone = clock.zone(name)
+    if zone is None:
+        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.")
+    return zone.key
+
+
+def _check_span(values: Mapping[str, Any]) -> None:
+    """Raise INVALID for days that exclude each other."""
+    first, last = values.get("firstday", ""), values.get("lastday", "")
+    if values.get("days") is not None and (first or last):
+        raise invalid("days", "days cannot be combined with a first or last day.")
+    if first and last and first > last:
+        raise invalid("firstday", "firstday must not be after the last day.")

@@ -1,0 +1,151 @@
+"""The pages of share links at `/stats/<address>`, for visitors (decision 118).
+
+They show the statistics of one item in the days of its share link. The item and the days come from the share link,
+never from the request; a visitor can only select a part of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.core import credentials
+from waypost.core.errors import Kind, Problem
+from waypost.dashboard import periods, statistics, statistics_filter
+from waypost.dashboard.context import PageContext, too_many_attempts
+from waypost.dashboard.forms import Form
+from waypost.dashboard.periods import Bounds, Period
+from waypost.dashboard.routing import Router
+from waypost.dashboard.statistics import Loaded
+from waypost.items.shares import lookup
+from waypost.items.shares.lookup import SharedItem
+from waypost.items.shares.ops import Share
+
+pages = Router()
+_PATH = "/stats/{name:path}"
+_UNLOCKED, _COOKIE = "unlocked statistics", "waypost_stats"
+_UNLOCKED_SECONDS = 86_400
+_FIELD, _MAX_PASSWORD = "password", 128  # name and length of the field
+_HEADERS = {"X-Robots-Tag": "noindex, nofollow, noarchive", "Referrer-Policy": "no-referrer"}
+
+
+@pages.get(_PATH, public=True)
+def show_statistics(context: PageContext, name: str) -> Response:
+    def work() -> Response:
+        shared = _find(context, name)
+        return _statistics(context, shared) if _is_unlocked(context, shared.share) else _locked(context, shared)
+
+    return _respond(context, work)
+
+
+@pages.post(_PATH, public=True)
+def enter_password(context: PageContext, name: str) -> Response:
+    return _respond(context, lambda: _unlock(context, _find(context, name)))
+
+
+def _respond(context: PageContext, work: Callable[[], Response]) -> Response:
+    """Return the response of `work`, or a page of its problem without links to the dashboard.
+
+    No search engine indexes it, and no other site gets its address.
+    """
+    try:
+        response = work()
+    except Problem as problem:
+        response = context.render("shares/failed.html", status=problem.kind.status, message=problem.message)
+        if problem.retry_after is not None:
+            response.headers["Retry-After"] = str(problem.retry_after)
+    response.headers.update(_HEADERS)
+    return response
+
+
+def _unlock(context: PageContext, shared: SharedItem) -> Response:
+    """Check the password, with the rate limit of the passwords of links. A new password ends the access."""
+    share, form = shared.share, context.form()
+    if share.password is None:
+        return context.redirect(share.path)
+    attempt = context.rate_limiter.attempt("password", subject=f"share {share.id}", network=context.network)
+    if attempt.wait:
+        form.errors[_FIELD] = too_many_attempts(attempt.wait).message
+        response = _locked(context, shared, form, status=429)
+        response.headers["Retry-After"] = str(attempt.wait)
+        return response
+    if not credentials.password_matches(share.password, str(form[_FIELD])[:_MAX_PASSWORD]):
+        form.errors[_FIELD] = "Wrong password."
+        return _locked(context, shared, form)
+    context.rate_limiter.release(attempt)
+    response = context.redirect(share.path)
+    token = context.services.signer.sign(_UNLOCKED, life=_UNLOCKED_SECONDS, bound=_bound(share))
+    context.set_cookie(response, _COOKIE, token, max_age=_UNLOCKED_SECONDS, path=share.path)
+    return response
+
+
+def _find(context: PageContext, name: str) -> SharedItem:
+    """Return the shared item. Raises NOT_FOUND, with the same message for every reason."""
+    shared = context.database.read(lambda tx: lookup.find(tx, name, context.settings.base))
+    if shared is None:
+        raise Problem(Kind.NOT_FOUND, "This address has no shared statistics.")
+    return shared
+
+
+def _is_unlocked(context: PageContext, share: Share) -> bool:
+    token = context.request.cookies.get(_COOKIE, "")
+    return share.password is None or context.services.signer.unsign(_UNLOCKED, token, bound=_bound(share)) is not None
+
+
+def _bound(share: Share) -> str:
+    return f"{share.id}\t{share.password}"
+
+
+def _locked(context: PageContext, shared: SharedItem, form: Form | None = None, *, status: int = 401) -> Response:
+    """Return the form for the password. It does not name the item."""
+    return context.render("shares/locked.html", status=status, path=shared.share.path, form=form or Form({}))
+
+
+def _statistics(context: PageContext, shared: SharedItem) -> Response:
+    share, (kind, _) = shared.share, shared.share.key
+    key = ("bounds", share.id, share.firstday, share.lastday, share.days, share.timezone)
+    bounds: Bounds = context.services.results.get(
+        key, lambda: context.database.read(lambda tx: lookup.bounds(tx, share))
+    )
+    period = periods.requested(context, bounds)
+    loaded = _load(context, share, period)
+    if context.query("format") == "csv":
+        return statistics.csv_response(loaded, kind, share.title or shared.name)
+    shown = statistics.report_context(loaded, period, kind=kind)
+    shown["presets"] = periods.presets(context, bounds)
+    return context.render(
+        "shares/shared.html",
+        title=share.title or shared.name,
+        name=shared.name,
+        url=shared.url,
+        apart="sources" if kind == "campaign" else "",
+        **shown,
+    )
+
+
+def _load(context: PageContext, share: Share, period: Period) -> Loaded:
+    """Return the statistics, from the cache or within the limits of visitors. Raises RATE_LIMITED, UNAVAILABLE.
+
+    The newest clicks may be missing: visitors cannot make the ingester hurry.
+    """
+    kind, item = share.key
+    visit_filter = statistics_filter.requested(context, kind, item)
+    days = context.settings.events_days
+    # Clicks without a time may be outside the days; those of a campaign belong to its links, which are not shared.
+    has_baseline = kind == "link" and not share.is_limited
+
+    def read(tx: Connection) -> Loaded:
+        loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
+        loaded = replace(loaded, annotations=[])  # they tell what the account did
+        return statistics.with_baseline(tx, loaded, share.account, kind, item) if has_baseline else loaded
+
+    def compute() -> Loaded:
+        subject = f"{kind} {item}"
+        if wait := context.rate_limiter.acquire("shared statistics", network=context.network, subject=subject):
+            raise too_many_attempts(wait)
+        return context.database.read(read)
+
+    labels = tuple(sorted(visit_filter.labels.items()))
+    key = (kind, item, has_baseline, period.span, period.preset, period.bounds, labels)
+    return context.services.results.get(key, compute)

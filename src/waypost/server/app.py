@@ -1,0 +1,177 @@
+"""The composition root: builds every part of the service once and connects them."""
+
+import gc
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from waypost.api.app import allow_cross_origin
+from waypost.api.context import WorkerResources
+from waypost.api.request import ApiApp
+from waypost.api.threads import RequestThreads
+from waypost.auth.attempt_limits import RateLimiter
+from waypost.clicks.geo.lookup import Countries
+from waypost.clicks.journal.writer import Journal
+from waypost.core import logging, module_loading
+from waypost.core.metrics import Meter
+from waypost.core.settings import Settings
+from waypost.dashboard.app import Dashboard
+from waypost.dashboard.routing import route_of_page
+from waypost.db.database import Database
+from waypost.db.maintenance import MaintenanceMode
+from waypost.http.internal_errors import InternalErrors
+from waypost.http.mail import Mailer
+from waypost.http.security_headers import SecurityHeaders
+from waypost.interstitials.preview import render_preview
+from waypost.items.bios.public import render_draft
+from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
+from waypost.items.files.file_visits import FileVisits
+from waypost.items.links.dry_run import dry_run
+from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
+from waypost.server.memory import default_cache_bytes
+from waypost.server.routers import (
+    ALIAS_KINDS,
+    DASHBOARD_PAGES,
+    DOMAIN_ROUTES,
+    PUBLIC_ROUTES,
+    endpoint_table,
+    fastapi_app,
+)
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
+from waypost.urls.hostnames import is_https_only
+from waypost.visits.app import PublicApp
+from waypost.visits.cache import Cache
+from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.fast_path import WorkerState
+from waypost.visits.fast_visits import FastVisits
+from waypost.visits.lookup import FileView
+from waypost.visits.outcome import Rule
+from waypost.visits.responses import PageRenderer
+from waypost.visits.services import InstallationSigner, Services
+from waypost.visits.visit import VisitService
+
+if TYPE_CHECKING:
+    from waypost.server.tracing import Tracing
+
+_MCP = "waypost.integrations.mcp.app"
+_TRACING = "waypost.server.tracing"
+"""Modules that are imported only if they are used: they need an optional extra, memory, and time to start."""
+
+
+def prepare() -> None:
+    """Build what all workers share. The server calls it before it forks them."""
+    fastapi_app()
+    endpoint_table()
+    if Settings().mcp == "on":
+        module_loading.load(_MCP)
+
+
+def create() -> ASGIApp:
+    """Return the service for the current settings. The server calls it once in every worker."""
+    settings = Settings()
+    logging.configure(settings)
+    tracing = module_loading.load(_TRACING).Tracing(settings.traces_url) if settings.traces_url else None
+    database = tracing.database(settings.database) if tracing else Database(settings.database)
+    app = build(settings, database, tracing)
+    gc.collect()
+    gc.freeze()  # objects that live as long as the process need no garbage collection
+    return app
+
+
+def build(settings: Settings, database: Database, tracing: "Tracing | None" = None) -> ASGIApp:
+    """Return the service over an open database. It closes the database and the tracing when it shuts down."""
+    journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
+    cache = Cache(settings.cache_mb * 1_000_000 or default_cache_bytes())
+    invalidator = CacheInvalidator(database, cache)
+    resources = _worker_resources(settings, database, invalidator)
+    signer = InstallationSigner(database)
+    file_visits = FileVisits(settings, database, resources.cleaner.store, signer)
+    services = _visitor_services(resources, cache, journal, signer, _rules(file_visits))
+    visits = FastVisits(services, RotatorLoader(services.visits))
+    worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
+    dashboard = Dashboard(
+        DASHBOARD_PAGES,
+        resources=resources,
+        bio_page=partial(render_draft, services.pages, settings),
+        preview=partial(render_preview, services.pages),
+        dry_run=dry_run,
+    )
+    last = (resources.rate_limiter, database, *((tracing,) if tracing else ()))
+    tasks = BackgroundTasks(
+        settings=settings,
+        database=database,
+        worker_state=worker_state,
+        invalidator=invalidator,
+        meter=resources.meter,
+        cleaner=resources.cleaner,
+        maintenance=resources.maintenance,
+        resources=(file_visits, journal, resources.cleaner.store, resources.mailer, *last),
+    )
+    threads = tracing.threads() if tracing else RequestThreads()
+    api = allow_cross_origin(ApiApp(endpoint_table(), resources, threads))
+    pages: ASGIApp = dashboard.app()
+    if tracing:
+        api, pages = tracing.app(api, endpoint_table().route_of), tracing.app(pages, route_of_page)
+    visitors = PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services)
+    dispatcher = Dispatcher(api, pages, visitors, tasks, mcp=_mcp_server(resources))
+    service = InternalErrors(dispatcher, resources.meter)
+    return SecurityHeaders(service, is_https_only=partial(is_https_only, settings=settings))
+
+
+def _worker_resources(settings: Settings, database: Database, invalidator: CacheInvalidator) -> WorkerResources:
+    return WorkerResources(
+        settings=settings,
+        database=database,
+        publish_changes=invalidator.catch_up,
+        meter=Meter(settings.metrics_dir),
+        cleaner=StorageCleaner(database, open_store(settings), settings),
+        mailer=Mailer(settings),
+        rate_limiter=RateLimiter(settings.data_dir, database),
+        maintenance=MaintenanceMode(database),
+    )
+
+
+def _rules(file_visits: FileVisits) -> dict[type, Rule]:
+    rules = {kind.record: kind.rule for kind in ALIAS_KINDS if kind.rule is not None}
+    return {**rules, RotatorChoice: rotator_outcome, FileView: file_visits.outcome}
+
+
+def _mcp_server(resources: WorkerResources) -> McpServer | None:
+    if resources.settings.mcp == "off":
+        return None
+    server: McpServer = module_loading.load(_MCP).McpApp(resources, endpoint_table())
+    return server
+
+
+def _visitor_services(
+    resources: WorkerResources,
+    cache: Cache,
+    journal: Journal,
+    signer: InstallationSigner,
+    rules: Mapping[type, Rule],
+) -> Services:
+    settings, database = resources.settings, resources.database
+    visits = VisitService(
+        settings=settings,
+        database=database,
+        cache=cache,
+        journal=journal,
+        countries=Countries(settings),
+        rate_limiter=resources.rate_limiter,
+    )
+    return Services(
+        settings=settings,
+        database=database,
+        cache=cache,
+        visits=visits,
+        rules=rules,
+        pages=PageRenderer(resources.meter, pseudo=settings.pseudo_language == "on"),
+        meter=resources.meter,
+        store=resources.cleaner.store,
+        signer=signer,
+        publish_changes=partial(resources.publish_changes, ()),
+        maintenance=resources.maintenance,
+    )

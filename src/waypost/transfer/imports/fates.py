@@ -1,0 +1,149 @@
+"""The fate of a row of a source: it is created, there already, changes an item, has a conflict, or is impossible."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from waypost.db.schema.nouns import NOUNS
+from waypost.transfer.imports import known_names
+from waypost.transfer.imports.archives.kinds import FOUNDATIONS
+from waypost.transfer.imports.known_names import EarlierRow, Known
+from waypost.transfer.imports.plans import Conflicts, Fate
+from waypost.transfer.imports.record import Record, is_renamed
+from waypost.urls import alias_rules
+from waypost.urls.alias_namespace import OWN, is_in_trash
+
+_MAX_SOURCE_ID = 300
+_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_SUFFIXES = range(2, 100)
+
+
+@dataclass
+class Candidate:
+    """A record with the address of its link here. `problem` says why it cannot be imported.
+
+    `existing` is the id of an equal item of the account, if the record is of a kind without an alias.
+    """
+
+    record: Record
+    source_id: str
+    host: str = OWN
+    alias: str = ""
+    url: str = ""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    existing: int | None = None
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """The host and the alias."""
+        return self.host, self.alias
+
+    @property
+    def exact_id(self) -> str:
+        """The name of a row in its source that has the name of another link: with its own address and destination."""
+        parts = (self.source_id, self.record.host.lower(), self.record.alias, self.url)
+        return "sha256:" + hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def is_like(self, row: EarlierRow) -> bool:
+        """Return whether an earlier row of the same name is this link: it has its alias and its destination."""
+        return self.record.kind != "link" or (row.url, row.address) == (self.url, self.record.address())
+
+    @property
+    def sharing(self) -> list[str]:
+        """The source ids of the rows that share their clicks."""
+        return [_storable(text) for text in self.record.sharing]
+
+
+def find_fate(
+    tx: Connection, candidate: Candidate, known: Known, *, plan: int, conflicts: Conflicts
+) -> tuple[Fate, str, int | None]:
+    """Return the fate of a row, its reason, and the item that is there or changes."""
+    if candidate.problem:
+        return "impossible", candidate.problem, None
+    if (there := _found_by_source(candidate, known)) is not None:
+        return there
+    if candidate.record.kind in FOUNDATIONS:
+        return "create", "", None
+    while not candidate.record.alias and known.is_taken(candidate.name):
+        candidate.alias = alias_rules.generate(7)  # one of 8 billion
+    if not known.is_taken(candidate.name):
+        return "create", _reason_of_new(candidate, known), None
+    return _found_by_alias(candidate, known) or _fate_of_conflict(tx, candidate, known, plan, conflicts)
+
+
+def _found_by_source(candidate: Candidate, known: Known) -> tuple[Fate, str, int | None] | None:
+    """Return the fate of a row whose item was imported before, or is like one of the account."""
+    if candidate.existing is not None:
+        return "there", "You have one like it.", candidate.existing
+    row = known.rows.get(candidate.source_id)
+    if row is not None and not candidate.is_like(row):
+        candidate.source_id = candidate.exact_id
+        row = known.rows.get(candidate.source_id)
+    elif row is None and candidate.exact_id in known.origins:
+        candidate.source_id = candidate.exact_id
+    if row is not None:
+        return "there", f"Line {row.line} has the same link.", None
+    origin, digest = known.origins.get(candidate.source_id), candidate.record.digest()
+    if origin is None or is_renamed(origin.digest, digest):
+        return None
+    if origin.digest == digest:
+        return "there", "Imported before.", origin.link
+    return "changed", "Changed in the source since the last import.", origin.link
+
+
+def _reason_of_new(candidate: Candidate, known: Known) -> str:
+    if not candidate.record.alias:
+        return "Without an alias: it gets a random one."
+    return "Renamed in the source: the link of the old name stays." if candidate.source_id in known.origins else ""
+
+
+def _found_by_alias(candidate: Candidate, known: Known) -> tuple[Fate, str, int | None] | None:
+    """Return the fate of a row whose item the account has under its alias."""
+    holder, kind = known.holders.get(candidate.name), candidate.record.kind
+    if holder is None or holder.account != known.account or holder.kind != kind:
+        return None
+    if kind != "link":
+        return "there", f"You have a {NOUNS[kind].singular} with this alias.", holder.item
+    if holder.url == candidate.url:
+        return "there", "Your link with this alias has this destination.", holder.item
+    return None
+
+
+def _fate_of_conflict(
+    tx: Connection, candidate: Candidate, known: Known, plan: int, conflicts: Conflicts
+) -> tuple[Fate, str, int | None]:
+    holder = known.holders.get(candidate.name)
+    line = known.alias_lines.get(candidate.name)
+    is_own_link = holder is not None and holder.account == known.account and holder.kind == "link"
+    can_replace = conflicts == "replace" and candidate.record.kind == "link" and line is None
+    if holder is not None and is_own_link and can_replace:
+        return "changed", "Replaces your link with this alias.", holder.item
+    reason = f"The alias is taken by line {line}." if line else "The alias is taken."
+    if holder is not None and is_in_trash(holder, known.account):
+        reason = "The alias belongs to an item in your trash."
+    if conflicts == "suffix":
+        names = [f"{candidate.alias}-{number}" for number in _SUFFIXES]
+        valid = [name for name in names if alias_rules.is_valid(name, host=candidate.host)]
+        free = known_names.first_free(tx, plan, candidate.host, valid, known)
+        if free is not None:
+            candidate.alias = free
+            return "create", f"{reason} The link becomes {free}.", None
+    return "conflict", reason, None
+
+
+def source_id(record: Record) -> str:
+    """Return the name of a row in its source. Without an id it is the address, without an alias the destination."""
+    return _storable(
+        record.source_id or (f"{record.host.lower()}/{record.alias}" if record.alias else f"url:{record.url}")
+    )
+
+
+def _storable(text: str) -> str:
+    if len(text) <= _MAX_SOURCE_ID and not _UNSTORABLE.search(text):
+        return text
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,235 @@
+"""Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, get_args
+from zoneinfo import ZoneInfo
+
+import anyio.to_thread
+from pydantic import AfterValidator, BeforeValidator
+from starlette.responses import Response
+
+from waypost.api.types import Paragraph
+from waypost.core import formats
+from waypost.core.errors import Kind, Problem, invalid
+from waypost.core.import_sources import NAMES
+from waypost.dashboard import downloads, forms
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form, Shape
+from waypost.dashboard.i18n import gettext
+from waypost.dashboard.routing import Router
+from waypost.db.schema.nouns import NOUNS
+from waypost.http.multipart import MultipartReader, Part
+from waypost.items.files.upload_pace import UploadPace
+from waypost.transfer.imports import plan_removal, plans, runner, undo, uploads
+from waypost.transfer.imports.plans import Fate
+from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
+from waypost.transfer.imports.sources.csv_columns import FIELDS
+from waypost.transfer.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
+from waypost.transfer.imports.uploads import ImportFile
+
+pages = Router()
+_SIZES = frozenset({Kind.TOO_LARGE, Kind.STORAGE_FULL})
+_PATH = "/dashboard/import"
+_SHAPE = Shape(flags=("history",), urls=("url",))
+_FORM_ERRORS = frozenset(
+    {Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.STORAGE_FULL, Kind.IMPORT_STATE, Kind.UNAVAILABLE}
+)
+_MAX_FIELDS_BYTES = 64 * 1024  # of a form, besides its file
+_MAX_DIGITS = 18
+_KINDS = {kind: noun.label for kind, noun in NOUNS.items()}
+_FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
+
+
+class ImportForm(NewImport):
+    """The fields of the form: `key` is the token of the service, `columnnames` and `mapping` are lines of pairs."""
+
+    key: Annotated[Paragraph, AfterValidator(str.strip)] | None = None
+    mapping: Annotated[dict[str, str], BeforeValidator(hosts_of_lines)] | None = None
+    columnnames: Paragraph | None = None
+
+
+@pages.get("/dashboard/import")
+def show_import(context: PageContext) -> Response:
+    plan = context.read(lambda tx: plans.find(tx, context.account))
+    if plan is None:
+        return _first_page(context)
+    fate: Fate | None = next((value for value in get_args(Fate) if value == context.query("fate")), None)
+    window = context.page_request()
+    page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
+    summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
+    return context.render_list(
+        "imports/plan.html",
+        page,
+        plan=plan,
+        summary=summary,
+        fate=fate,
+        labels=NAMES,
+        kinds=_KINDS,
+        translated_reasons=_translated_reasons,
+        translated_losses=_translated_losses,
+    )
+
+
+@pages.get("/dashboard/import/new")
+def show_form(context: PageContext) -> Response:
+    return _first_page(context)
+
+
+@pages.stream("/dashboard/import/new")
+async def create_import(context: PageContext, parts: MultipartReader) -> Response:
+    fields: dict[str, list[str]] = {}
+    file: ImportFile | None = None
+    try:
+        while (part := await parts.next_part()) is not None:
+            if part.filename is None:
+                fields.setdefault(part.name, []).append(await part.text())
+            elif part.filename and file is None:
+                file = await anyio.to_thread.run_sync(uploads.begin, context, _declared_size(context))
+                await _receive(part, file, context.settings.transfer_seconds)
+        return await anyio.to_thread.run_sync(_start, context, fields, file)
+    except Problem as problem:
+        return await anyio.to_thread.run_sync(_failed, context, fields, problem, file)
+    except BaseException:
+        if file is not None:
+            file.close()
+        raise
+
+
+@pages.get("/dashboard/import/rows.csv", snapshot=False)
+def export_rows(context: PageContext) -> Response:
+    plan = context.read(lambda tx: plans.current(tx, context.account))
+    return downloads.csv_file(gettext("Import"), plans.report_csv(context.database, context.account, plan.id))
+
+
+@pages.post("/dashboard/import/apply")
+def apply_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.start_applying(context, lambda _: ""))
+
+
+@pages.get("/dashboard/import/undo", snapshot=False)
+def confirm_undo(context: PageContext) -> Response:
+    context.wait_for_ingest()
+    preview = undo.preview(context.database, context.account)
+    plan = context.read(lambda tx: plans.current(tx, context.account))
+    return context.render("imports/undo.html", preview=preview, plan=plan)
+
+
+@pages.post("/dashboard/import/undo")
+def undo_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.start_undoing(context, lambda _: ""))
+
+
+@pages.post("/dashboard/import/delete")
+def delete_plan(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.remove(context, plan_removal.begin, str))
+
+
+@pages.post("/dashboard/import/cancel")
+def cancel_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.remove(context, plan_removal.cancel, str))
+
+
+def _declared_size(context: PageContext) -> int:
+    """Return the bytes of the file at least, from the length of the form; 0 if it is unknown."""
+    declared = context.request.headers.get("content-length", "")
+    size = int(declared) if declared.isdecimal() and len(declared) <= _MAX_DIGITS else 0
+    return max(0, size - _MAX_FIELDS_BYTES)
+
+
+async def _receive(part: Part, file: ImportFile, seconds: float) -> None:
+    """Write the bytes of the form's file. Raises TOO_LARGE, STORAGE_FULL, and TOO_SLOW."""
+    pace = UploadPace(seconds, field="file")
+    chunks = part.as_request().stream()
+    while True:
+        async with pace.waiting():
+            chunk = await anext(chunks, b"")
+        if not chunk:
+            return
+        pace.count(len(chunk))
+        await anyio.to_thread.run_sync(file.write, chunk)
+
+
+def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile | None) -> Response:
+    form = _form(fields)
+    new = form.read(ImportForm, context.time_zone, _SHAPE)
+    options = replace(new.options, hosts=new.mapping or {})
+    zone = ZoneInfo(new.timezone or "UTC")
+    if new.service is not None:
+        hosts = trusted_hosts(context.settings)
+        service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
+        runner.read_service(context, new.service, new.key or "", service_options, options, _no_response)
+    elif file is not None:
+        columns, dates = _columns(new.columnnames or ""), new.dates or formats.date_order(context.region)
+        runner.read_file(context, file, columns, zone, options, _no_response, dates=dates)
+    else:
+        raise Problem(Kind.INVALID, "Choose a file, or a service.", field="file")
+    return context.redirect(_PATH)
+
+
+def _columns(text: str) -> dict[str, str]:
+    """Return the columns by field, from lines such as `url=Target`. Raises INVALID."""
+    pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
+    columns = {field.strip(): column.strip() for field, _, column in pairs}
+    if not all(field in FIELDS and column for field, column in columns.items()):
+        message = f"Write a line such as url=Target for each column. The fields are {', '.join(FIELDS)}."
+        raise invalid("columnnames", message)
+    return columns
+
+
+def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem, file: ImportFile | None) -> Response:
+    """Show the form again, with everything but the token and the file."""
+    if file is not None:
+        file.close()
+    if problem.kind not in _FORM_ERRORS:
+        raise problem
+    form = _form({name: values for name, values in fields.items() if name != "key"})
+    name = {"token": "key", "hosts": "mapping"}.get(problem.field or "", problem.field or "")
+    form.errors[name if name in ImportForm.model_fields or name == "file" else ""] = problem.message
+    return _form_page(context, form, status=problem.kind.status if problem.kind in _SIZES else 400)
+
+
+def _first_page(context: PageContext) -> Response:
+    dates = formats.date_order(context.region)
+    return _form_page(context, Form({**_FIRST, "timezone": context.time_zone.key, "dates": dates}))
+
+
+def _form(fields: dict[str, list[str]]) -> Form:
+    return Form({**dict.fromkeys(_SHAPE.flags, ""), **forms.apply_shape(fields, _SHAPE)})
+
+
+def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    plan = context.read(lambda tx: plans.find(tx, context.account))
+    return context.render(
+        "imports/new.html",
+        form=form,
+        status=status,
+        services=LABELS,
+        fields=", ".join(FIELDS),
+        self_hosted=SELF_HOSTED,
+        has_plan=plan is not None,
+        can_undo=plan is not None and plan.state == "applied",
+    )
+
+
+def _no_response(_tx: object) -> None:
+    """Pages have no idempotency keys: nothing is stored."""
+
+
+def _changed(context: PageContext, change: Callable[[], str]) -> Response:
+    """Redirect to the plan, with the message that the change returns."""
+    try:
+        message = change()
+    except Problem as problem:
+        return context.redirect(_PATH, message=problem.message, tone="bad")
+    return context.redirect(_PATH, message=message)
+
+
+def _translated_reasons(reasons: str) -> str:
+    """Return the reasons of a row, which are lines, in the reader's language."""
+    return " ".join(gettext(reason) for reason in reasons.splitlines())
+
+
+def _translated_losses(losses: str) -> str:
+    """Return the losses of a row in the reader's language. A value with a semicolon keeps its part in English."""
+    return "; ".join(gettext(loss) for loss in losses.split("; "))

@@ -1,0 +1,298 @@
+"""Planning of an import: the fate of every row of a source (decision 88). Only the plan is written."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeGuard
+
+from sqlalchemy import Connection, select
+
+from waypost.api.request_budget import RequestBudget
+from waypost.core import clock, credentials
+from waypost.core.errors import Problem, invalid
+from waypost.core.settings import Settings
+from waypost.db.database import Database
+from waypost.db.schema import domains
+from waypost.items.functions import FUNCTIONS
+from waypost.items.links import bulk
+from waypost.transfer.imports import click_history, fates, item_fields, known_names, plan_removal, plans
+from waypost.transfer.imports.archives import parts
+from waypost.transfer.imports.archives.kinds import FOUNDATIONS, equal_item
+from waypost.transfer.imports.fates import Candidate, find_fate
+from waypost.transfer.imports.file_source import FileSource
+from waypost.transfer.imports.known_names import Known
+from waypost.transfer.imports.planned_rows import Content
+from waypost.transfer.imports.plans import BATCH, Conflicts, Folders
+from waypost.transfer.imports.record import MAX_URL, Record
+from waypost.urls import alias_rules, blocklist, hostnames, validation, www_hosts
+from waypost.urls.alias_namespace import OWN
+
+_MAX_HOST = 253
+_MAX_CHARACTERS = 4 << 20  # of a batch
+_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_MAX_LOSSES = 20_000
+_ROWS_ABOVE_LIMIT = 10_000
+_KEPT = frozenset({"create", "changed"})
+
+
+class Source(Protocol):
+    """The records of a source. `ignored` are the parts of it that are not read."""
+
+    name: str
+    ignored: list[str]
+
+    def __iter__(self) -> Iterator[Record]: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices before an import: `hosts` maps hosts of the source to hosts of this service.
+
+    The host "" of the source is that of links without one, the host "" here is the service's own.
+    """
+
+    conflicts: Conflicts = "skip"
+    folders: Folders = "campaign"
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+
+def make(database: Database, settings: Settings, account: int, source: Source, options: Options) -> int:
+    """Replace the plan of the account; return its id. Raises as `read`."""
+    plan = plan_removal.start(database, account, source.name, conflicts=options.conflicts)
+    try:
+        with plans.busy(database, account, plan) as cancellation:
+            read(database, settings, account, plan, source, options, cancellation.check)
+    except Problem:
+        plan_removal.remove(database, account, plan)
+        raise
+    return plan
+
+
+def read(
+    database: Database,
+    settings: Settings,
+    account: int,
+    plan: int,
+    source: Source,
+    options: Options,
+    check: Callable[[], object],
+) -> None:
+    """Store the fate of every row of the source, for a plan that is marked as in work.
+
+    `check` is called before every batch, and can raise to stop. Raises INVALID for a source that cannot be read, and
+    IMPORT_STATE if the plan is removed.
+    """
+    limit = database.read(lambda tx: bulk.item_limit(tx, account))
+    planner = _Planner(settings, account, plan, source, options, limit)
+    clicks = click_history.Sink(database, account, plan)
+    records = iter(source)
+    while batch := _next_batch(records):
+        passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
+        rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
+        for row, record, password in zip(rows, batch, passwords, strict=True):
+            content: Content = row["fields"]
+            if record.kind == "link":
+                content = replace(content, columns={**content.columns, "password": password})
+                content = _with_clicks(content, row["fate"], record, clicks)
+            row["fields"] = content.as_json()
+        check()
+        planner.check_limit(len(batch))
+        clicks.flush()
+        database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
+    if _is_archive(source):
+        parts.store(database, account, plan, source, check)
+    database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
+
+
+def _next_batch(records: Iterator[Record]) -> list[Record]:
+    """Return the next records, as many as a batch has, or fewer if they are large."""
+    batch: list[Record] = []
+    characters = 0
+    while len(batch) < BATCH and characters < _MAX_CHARACTERS and (record := next(records, None)) is not None:
+        record.shorten()
+        batch.append(record)
+        characters += record.characters()
+    return batch
+
+
+def _is_archive(source: Source) -> TypeGuard[FileSource]:
+    return isinstance(source, FileSource) and source.service is not None
+
+
+def _with_clicks(content: Content, fate: str, record: Record, sink: click_history.Sink) -> Content:
+    """Store the clicks whose time is known; all others are the baseline, `imported`."""
+    clicks, visits = sink.add(record.line, record.history) if fate == "create" else (0, 0)
+    imported = max(0, record.clicks - visits)
+    return replace(content, clicks=imported + clicks, imported=imported)
+
+
+class _Planner:
+    """The state of a planning."""
+
+    def __init__(
+        self, settings: Settings, account: int, plan: int, source: Source, options: Options, limit: int | None
+    ) -> None:
+        self._limit = limit
+        self._settings, self._account, self._plan, self._source = settings, account, plan, source.name
+        self._is_in_order = _is_archive(source)
+        self._conflicts, self._folders = options.conflicts, options.folders
+        self._hosts = {name.lower(): target for name, target in options.hosts.items()}
+        self._now = clock.now()
+        self._rows = 0
+        self._new_hosts: set[str] = set()
+        self._budget = RequestBudget()
+
+    def check_limit(self, rows: int) -> None:
+        """Count rows. Raises INVALID on `file` if they are far more than the links that the account may have."""
+        self._rows += rows
+        if self._limit is not None and self._rows > self._limit + _ROWS_ABOVE_LIMIT:
+            raise invalid("file", f"The source has more rows than the {self._limit:,} links that your plan allows.")
+
+    def rows(self, tx: Connection, records: Sequence[Record]) -> list[dict[str, Any]]:
+        """Return the rows of the plan for the next records. Their `fields` are a `Content`."""
+        self._budget = RequestBudget()  # the copies of pictures are as many as one request may have
+        folding = set(tx.execute(select(domains.c.host).where(domains.c.ignorecase)).scalars())
+        candidates = [self._candidate(tx, record, folding) for record in records]
+        self._refuse_blocked(tx, candidates)
+        known = known_names.read(tx, self._account, self._plan, self._source, candidates)
+        return [self._row(tx, candidate, known) for candidate in candidates]
+
+    def _candidate(self, tx: Connection, record: Record, folding: set[str]) -> Candidate:
+        candidate = Candidate(record, fates.source_id(record), problem=record.problem)
+        if record.kind in FOUNDATIONS:
+            return self._foundation(tx, candidate)
+        try:
+            candidate.host = self._host(tx, record)
+            alias = alias_rules.check(record.alias, host=candidate.host, field="alias") if record.alias else ""
+            alias = alias or alias_rules.generate()
+            candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
+            if record.kind == "bio":
+                candidate.columns = item_fields.bio_columns(tx, record, self._settings, self._budget)
+                return candidate
+            if record.kind != "link":
+                candidate.columns = item_fields.item_columns(tx, record, self._settings, self._budget)
+                return candidate
+            if len(record.url) > MAX_URL:
+                raise invalid("url", f"url must have at most {MAX_URL} characters.")
+            candidate.url = validation.destination(record.url, field="url", schemes=self._settings.schemes)
+            candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
+        except Problem as problem:
+            candidate.problem = candidate.problem or problem.message
+        return candidate
+
+    def _foundation(self, tx: Connection, candidate: Candidate) -> Candidate:
+        """Complete an item that links refer to, and find the account's one that is like it."""
+        record = candidate.record
+        try:
+            candidate.columns = item_fields.item_columns(tx, record, self._settings, self._budget)
+            owner = tx.execute(select(domains.c.account).where(domains.c.host == record.host)).scalar()
+            if record.kind == "domain" and owner not in (None, self._account):
+                raise invalid("domain", "Another account has this domain.")
+            known = {**candidate.columns, "host": record.host}
+            candidate.existing = equal_item(tx, self._account, record.kind, known)
+            check = FUNCTIONS[record.kind].check_new
+            if check is not None and candidate.existing is None:
+                check(tx, self._account, self._settings, candidate.columns)
+        except Problem as problem:
+            candidate.problem = candidate.problem or problem.message
+        if record.kind == "domain" and not candidate.problem:
+            self._new_hosts.add(record.host)
+        return candidate
+
+    def _host(self, tx: Connection, record: Record) -> str:
+        """Return the host here. Items of the own host stay there, such as bio pages; only links can move."""
+        name = record.host
+        if not name and record.kind != "link":
+            return OWN
+        target = self._hosts.get(name.lower(), name)
+        if target in self._new_hosts:
+            return target
+        try:
+            return hostnames.resolve_domain(tx, self._account, target, settings=self._settings) if target else OWN
+        except Problem as problem:
+            hint = f"Import its links to another domain, such as host {name}=go.example.com."
+            problem.message = f"{target} is not one of your branded domains. {hint}"
+            raise
+
+    def _refuse_blocked(self, tx: Connection, candidates: Iterable[Candidate]) -> None:
+        """Set the problem of destinations that are blocked, or on this service."""
+        blocked = blocklist.read(tx)
+        foreign: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            if candidate.problem or not candidate.url:
+                continue
+            try:
+                host = validation.foreign_host(candidate.url, field="url", settings=self._settings)
+                foreign.setdefault(host, []).append(candidate)
+                if blocked.blocks(candidate.url):
+                    blocklist.refuse(tx, [candidate.url], field="url")
+            except Problem as problem:
+                candidate.problem = problem.message
+        for host in www_hosts.find(tx, foreign):
+            for candidate in foreign[host]:
+                candidate.problem = candidate.problem or validation.loop("url").message
+
+    def _row(self, tx: Connection, candidate: Candidate, known: Known) -> dict[str, Any]:
+        record, original = candidate.record, candidate.alias
+        fate, reason, item = find_fate(tx, candidate, known, plan=self._plan, conflicts=self._conflicts)
+        if not known.origins.keys().isdisjoint(candidate.sharing):
+            record.history = ()  # a link that was imported before has these clicks
+        known.add(candidate, takes_alias=fate in known_names.TAKES_ALIAS and record.kind not in FOUNDATIONS)
+        created = self._now if record.created is None else record.created
+        alias = record.alias if fate == "impossible" else candidate.alias if fate == "create" else original
+        return {
+            "account": self._account,
+            "plan": self._plan,
+            "kind": record.kind,
+            "stage": _stage(record),
+            "line": record.line,
+            "fate": fate,
+            "reason": "\n".join(filter(None, [reason, *(record.notes if fate in _KEPT else ())])),
+            "losses": "; ".join(record.losses)[:_MAX_LOSSES],
+            "source_id": candidate.source_id,
+            "host": _storable(
+                record.host if fate == "impossible" or record.kind == "domain" else candidate.host, _MAX_HOST
+            ),
+            "alias": _storable(alias, alias_rules.MAX_LENGTH),
+            "url": _storable(candidate.url or record.url or str(record.fields.get("name") or "")),
+            "created": created,
+            "rank": record.line if self._is_in_order else created,
+            "digest": record.digest(),
+            "item": item,
+            "fields": self._content(candidate),
+        }
+
+    def _content(self, candidate: Candidate) -> Content:
+        record = candidate.record
+        if record.kind != "link":
+            content = Content(columns=dict(candidate.columns), blocks=record.blocks, totals=record.totals)
+            if record.kind == "file":
+                return replace(content, stored=record.stored, expiry=record.expiry, is_locked=record.is_disabled)
+            return content
+        is_campaign = self._folders == "campaign"
+        columns = {
+            "title": record.title,
+            "description": record.description,
+            "expiry": record.expiry,
+            "clicklimit": record.clicklimit,
+            "status": "public",
+            **candidate.columns,
+        }
+        return Content(
+            columns=columns | ({"status": "disabled"} if record.is_disabled else {}),
+            tags=[*record.tags, *([record.folder] if record.folder and self._folders == "channel" else [])],
+            colors={tag: color for tag, color in record.colors.items() if tag in record.tags},
+            campaign=record.folder if is_campaign else "",
+            totals=record.totals,
+            references=record.references,
+        )
+
+
+def _stage(record: Record) -> int:
+    if record.kind in FOUNDATIONS:
+        return plans.FOUNDATIONS
+    return plans.LINKS if record.kind == "link" else plans.OTHERS
+
+
+def _storable(text: str, length: int | None = None) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)[:length]
