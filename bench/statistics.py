@@ -23,7 +23,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.postgres import FAST_OPTIONS, own_postgres
 from waypost.auth import sessions
 from waypost.clicks.blocks import compaction
-from waypost.clicks.blocks.filtered import count
+from waypost.clicks.blocks.filtered_counts import count
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.bulk_upsert import insert, transpose

@@ -27,7 +27,7 @@ _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
 _MIN_LETTERS = 10
 _MODULES_WITH_LABELS = {
     *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py"),
-    *("palette/commands.py", "items/statistics/checklists.py", "dashboard/app.py"),
+    *("palette/commands.py", "items/statistics/onboarding.py", "dashboard/app.py"),
     *("items/pixels/pages.py", "items/accounts/deletion.py"),
 }
 # Their messages can be phrases, which are the reasons in other messages: `it takes too long`.

@@ -25,7 +25,7 @@ from waypost.auth import api_keys
 from waypost.core.settings import Settings
 from waypost.db.schema import accounts
 from waypost.http.fetch_slots import MAX_OF_ACCOUNT
-from waypost.media.pictures import sources
+from waypost.media.pictures import picture_fetch
 
 pytestmark = ON_SQLITE
 _HOST = "pictures.example"
@@ -215,7 +215,7 @@ def test_request_ends_when_client_disconnects(ana: Person, internet: FakeInterne
 def test_slow_server_holds_few_threads_of_its_account(
     ana: Person, ben: Person, internet: FakeInternet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_SECONDS", 120)
+    monkeypatch.setattr(picture_fetch, "_SECONDS", 120)
     is_over, waiting = threading.Event(), threading.Semaphore(0)
 
     def answer(_head: bytes) -> list[bytes]:

@@ -9,9 +9,9 @@ from sqlalchemy import delete, func, insert, select, text
 
 from tests.support.databases import ON_POSTGRESQL
 from waypost.clicks.blocks import compaction
-from waypost.clicks.blocks.counts import Counts
 from waypost.clicks.blocks.encoding import encode
-from waypost.clicks.blocks.filtered import count
+from waypost.clicks.blocks.filtered_counts import count
+from waypost.clicks.blocks.visit_counts import Counts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.db.database import Database

@@ -175,7 +175,7 @@ _ALWAYS_WRITE = {
     "transfer/imports/archives/apply_parts.py": "partitions for batches of imports",
     "transfer/imports/archives/parts.py": "rows of a plan, in batches after `check`",
     "transfer/imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
-    "transfer/imports/pace.py": "batches of imports, each after `check`",
+    "transfer/imports/batch_size.py": "batches of imports, each after `check`",
     "transfer/imports/undo.py": "command of the operator",
     "transfer/imports/plan_removal.py": "command of the operator",
     "transfer/imports/planner.py": "command of the operator",
@@ -193,7 +193,7 @@ def test_every_other_write_of_a_request_asks_for_the_mode() -> None:
         name, text = path.relative_to(SOURCE).as_posix(), path.read_text()
         if re.search(r"(?:database|services)\.write\b", text) and not name.startswith(_COMMANDS):
             unguarded.add(name)
-    assert unguarded == _ALWAYS_WRITE.keys() | {"api/context.py", "visits/services.py"}
+    assert unguarded == _ALWAYS_WRITE.keys() | {"api/context.py", "visits/visitor_services.py"}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

@@ -11,7 +11,7 @@ from tests.support.dashboard_client import Browser
 from tests.support.visits import DESTINATION
 from waypost.clicks.geo import lookup
 from waypost.core.settings import Settings
-from waypost.items.statistics import checklists
+from waypost.items.statistics import onboarding
 from waypost.storage.factory import open_store
 from waypost.transfer.backup import archive
 
@@ -73,7 +73,7 @@ def test_settings_tick_their_steps(ana: Person, settings: Settings) -> None:
     geo_file.write_bytes(b"")
     values = {"smtp_url": "smtp://127.0.0.1:25", "dead_links_days": 7, "base_url": "https://go.example.com"}
     changed = Settings(data_dir=settings.data_dir, **values)  # type: ignore[arg-type]
-    steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
+    steps = ana.database.read(lambda tx: onboarding.steps_of_administrator(tx, changed))
     assert [step.title for step in steps if not step.is_done] == ["Make a backup"]
 
 
@@ -88,6 +88,6 @@ def test_country_header_of_trusted_proxy_completes_step_of_database(
 ) -> None:
     monkeypatch.setattr(lookup, "TOR_FOLDER", tmp_path)  # the machine can have a database
     changed = settings.model_copy(update={"country_header": "CF-IPCountry", "trusted_proxies": proxies})
-    steps = ana.database.read(lambda tx: checklists.steps_of_administrator(tx, changed))
+    steps = ana.database.read(lambda tx: onboarding.steps_of_administrator(tx, changed))
     commands = [step.command for step in steps if not step.is_done]
     assert [command for command in commands if command == "waypost geo update"] == open_commands

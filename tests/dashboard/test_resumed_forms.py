@@ -20,7 +20,7 @@ from waypost.auth.attempt_limits import RateLimiter
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.dashboard.app import Dashboard
-from waypost.dashboard.resume import SIGNED_IN_AGAIN
+from waypost.dashboard.resubmitted_forms import SIGNED_IN_AGAIN
 from waypost.dashboard.routing import PageRoute
 from waypost.db.schema import metadata, sessions
 from waypost.http import safe_client

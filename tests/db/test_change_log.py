@@ -13,8 +13,8 @@ from waypost.db.change_log import Change, LogPosition
 from waypost.db.database import Database
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
-from waypost.visits.domain_view import OWN_HOST
-from waypost.visits.link_view import LinkView
+from waypost.visits.domain_record import OWN_HOST
+from waypost.visits.link_record import LinkView
 
 NOW = 1_800_000_000
 TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, "", "public")

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from waypost.core.formats import DateOrder
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.transfer.imports.sources.csv_columns import CsvSource
 
 NEW_YORK = ZoneInfo("America/New_York")

@@ -11,7 +11,7 @@ from tests.support.import_services import running
 from tests.support.imports import MOVED, applied_links, read_service
 from waypost.core.settings import Settings
 from waypost.transfer.imports import plans, undo
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from waypost.core.settings import Settings
 from waypost.db.schema import channel_items, links
 from waypost.transfer.imports import apply, plan_removal, planner, plans, undo
 from waypost.transfer.imports.planner import Options
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 
 _HASH = "$2b$12$abcdefghijkl"
 _REPLACING = Options(conflicts="replace")

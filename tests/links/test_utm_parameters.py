@@ -3,7 +3,7 @@
 import pytest
 
 from waypost.items.links import utm
-from waypost.urls.utm import set_parameters
+from waypost.urls.utm_parameters import set_parameters
 
 _NEWS = {"utm_source": "news & more", "utm_medium": "e-mail", "utm_term": ""}
 _ADDED = "utm_source=news%20%26%20more&utm_medium=e-mail"

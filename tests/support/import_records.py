@@ -10,7 +10,7 @@ from tests.support import import_files, import_services
 from tests.support.import_services import TOKEN, Service, running
 from tests.support.source import SOURCE
 from waypost.transfer.imports.file_source import open_file
-from waypost.transfer.imports.record import DISABLED, Clicks, Record
+from waypost.transfer.imports.source_row import DISABLED, Clicks, Record
 from waypost.transfer.imports.sources import registry
 
 API, PLUGIN, FILE = "api", "plugin", "file"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.link_view import LinkView
+from waypost.visits.link_record import LinkView
 
 NOW = 1_800_000_000
 PAGE = "https://example.com/page"

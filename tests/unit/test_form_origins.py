@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import Request
 
-from waypost.dashboard.resume import is_own_form
+from waypost.dashboard.resubmitted_forms import is_own_form
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from waypost.http.connection import LimitedProtocol
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.download_grants import DownloadGrant, Visitor
 from waypost.visits.fast_path import FastPathProtocol
-from waypost.visits.lookup import FileView, resolve
+from waypost.visits.record_queries import FileView, resolve
 from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # downloads that are taken in one transaction

@@ -17,7 +17,7 @@ from waypost.db import faults
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation, links
 from waypost.db.upgrade import current_revision, latest_revision
-from waypost.visits import lookup
+from waypost.visits import record_queries
 
 FULL_BYTES = 16 * 1024 * 1024
 """Below this free space, the disk counts as full: the database and the journal fail soon, or already."""
@@ -36,7 +36,7 @@ def database_fault(settings: Settings, database: Database) -> str:
             return f"at {revision}, not {latest_revision()}"
         newest = tx.execute(select(links.c.host, links.c.alias).order_by(links.c.id.desc()).limit(1)).first()
         if newest is not None:
-            lookup.resolve(tx, [(newest.host, newest.alias)], settings)
+            record_queries.resolve(tx, [(newest.host, newest.alias)], settings)
         return ""
 
     return database.check_file() or _fault_of(lambda: database.read(read))

@@ -15,8 +15,8 @@ from waypost.dashboard.routing import Router
 from waypost.db.schema import accounts
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.items.links import dead_links
-from waypost.items.statistics import checklists
-from waypost.items.statistics.checklists import Step
+from waypost.items.statistics import onboarding
+from waypost.items.statistics.onboarding import Step
 from waypost.storage.factory import lost_objects, probe
 
 pages = Router(admin_only=True)
@@ -29,7 +29,7 @@ def show_health(context: PageContext) -> Response:
 
     def work(tx: Connection) -> tuple[str | None, int, int, int, Sequence[Step]]:
         totals = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
-        steps = checklists.steps_of_administrator(tx, settings)
+        steps = onboarding.steps_of_administrator(tx, settings)
         return current_revision(tx), int(totals[0]), int(totals[1]), dead_links.count_dead(tx), steps
 
     revision, account_count, stored_bytes, dead, steps = context.read(work)

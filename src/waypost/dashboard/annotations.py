@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, select
 from waypost.clicks.stats.reports import Span, point_starts
 from waypost.core.import_sources import NAMES
 from waypost.dashboard.statistics_filter import ACCOUNT
-from waypost.dashboard.visit_items import VISITED
+from waypost.dashboard.visited_item_names import VISITED
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
 
 _MAX_ROWS = 5000  # of a kind of event, newest first

@@ -21,7 +21,7 @@ from waypost.auth.sessions import SignedIn
 from waypost.clicks.ingest import read_barrier
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
-from waypost.dashboard import flash, forms, preferences, resume, trash
+from waypost.dashboard import flash, forms, preferences, resubmitted_forms, trash
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageContext, SnapshotTooOld
 from waypost.dashboard.form_files import NO_FORM, SubmittedForm, is_multipart, read_multipart
@@ -149,7 +149,7 @@ class Dashboard:
         return b""
 
     def _is_own_form(self, request: Request) -> bool:
-        return resume.is_own_form(request, secure=self._services.secure)
+        return resubmitted_forms.is_own_form(request, secure=self._services.secure)
 
     def _has_session(self, request: Request) -> bool:
         return self._context(request).session is not None
@@ -298,10 +298,10 @@ def _ask_to_sign_in(context: PageContext, *, can_keep: bool) -> Response:
 
     It returns to the requested page.
     """
-    path = resume.path_of(context.request)
+    path = resubmitted_forms.path_of(context.request)
     if "hx-request" in context.request.headers:  # htmx would insert the sign-in page into this one
         return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
-    if can_keep and (kept := resume.keep(context.request, context.fields)):
+    if can_keep and (kept := resubmitted_forms.keep(context.request, context.fields)):
         form = forms.Form({"next": path, "kept": kept})
         return context.render("login/signin.html", status=403, form=form, can_register=False)
     query = {"next": path} if path != HOME else {}

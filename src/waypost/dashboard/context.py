@@ -27,7 +27,7 @@ from waypost.dashboard.i18n import current_language, find_zone
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
-from waypost.dashboard.resume import SIGNED_IN_AGAIN
+from waypost.dashboard.resubmitted_forms import SIGNED_IN_AGAIN
 from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import domains, utm_templates

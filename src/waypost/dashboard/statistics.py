@@ -22,7 +22,7 @@ from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.periods import DAY_PRESET, Period
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.templating import manifest
-from waypost.dashboard.visit_items import Item, Key, find_items
+from waypost.dashboard.visited_item_names import Item, Key, find_items
 
 _LEVELS = (1, 5, 15, 30)
 """Shares in per cent at which a color of the map begins; the first color is below."""

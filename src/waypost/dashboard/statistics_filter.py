@@ -7,7 +7,7 @@ from waypost.clicks.ingest.aggregate import label_of
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import parse_id
-from waypost.dashboard.visit_items import VISITED, Item, Key
+from waypost.dashboard.visited_item_names import VISITED, Item, Key
 
 ACCOUNT = "account"
 """The kind of a report of a whole account."""

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import ExecutionContext
 from sqlalchemy.exc import InvalidatePoolError
 
-from waypost.db.parameters import check_parameters, dump_json
-from waypost.db.primary import PrimarySelector, TimeoutConnection
-from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout
+from waypost.db.adaptive_timeout import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout
+from waypost.db.primary_selector import PrimarySelector, TimeoutConnection
+from waypost.db.value_checks import check_parameters, dump_json
 
 _STATEMENT_SECONDS = 10
 _LOCK_SECONDS = 8

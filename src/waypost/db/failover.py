@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event
 
 from waypost.db import connection_pool, postgres
+from waypost.db.adaptive_timeout import MAX_RESPONSE_SECONDS, AdaptiveTimeout
 from waypost.db.connection_pool import PoolWatchdog
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.event_loop_reader import EventLoopReader
-from waypost.db.primary import Mode, PrimarySelector, TimeoutConnection
-from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout
+from waypost.db.primary_selector import Mode, PrimarySelector, TimeoutConnection
 
 _MODE = "waypost_mode"
 

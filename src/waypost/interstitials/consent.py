@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.db import moved_items
-from waypost.interstitials.decide import Consent, consent_scope
 from waypost.interstitials.render import CONSENT_COOKIE, CONSENT_PURPOSE, interstitial_response
+from waypost.interstitials.select import Consent, consent_scope
 from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.link_view import LinkView, find_link
+from waypost.visits.link_record import LinkView, find_link
 from waypost.visits.request import read_visit
 from waypost.visits.responses import redirect
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 _ANSWERS: dict[str, Consent] = {"yes": "yes", "no": "no"}
 _COOKIE_SECONDS = 180 * 86_400

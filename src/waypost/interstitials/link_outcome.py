@@ -11,11 +11,11 @@ from waypost.interstitials.render import interstitial_response, splash_renderer
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.click_limits import LinkKey, has_clicks_left
 from waypost.visits.decide import Decision, Redirect, decide, expired_outcome
-from waypost.visits.link_view import LinkView
+from waypost.visits.link_record import LinkView
 from waypost.visits.outcome import Deferred, JournalFields, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest
-from waypost.visits.services import Services
 from waypost.visits.visit import VisitService, is_blocked
+from waypost.visits.visitor_services import Services
 from waypost.visits.writers import asgi
 
 

@@ -13,23 +13,17 @@ from waypost.clicks.classify import classifier
 from waypost.core.settings import NEVER_SCHEMES, Settings
 from waypost.core.uris import MAX_LOCATION, to_uri
 from waypost.interstitials import csp, form_token, pixel_providers
-from waypost.interstitials.decide import (
-    ClientTraits,
-    Consent,
-    InterstitialChoice,
-    choose_interstitial,
-    parse_consent,
-)
+from waypost.interstitials.select import ClientTraits, Consent, InterstitialChoice, choose_interstitial, parse_consent
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
-from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
-from waypost.visits.link_view import LinkView
+from waypost.visits.interstitial_records import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
+from waypost.visits.link_record import LinkView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer, is_browser
-from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
+from waypost.visits.visitor_services import Services
 
 CONSENT_COOKIE = "wp_consent"
 CONSENT_PURPOSE = "pixel consent"

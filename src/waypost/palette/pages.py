@@ -6,7 +6,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
 from waypost.db.schema.nouns import NOUNS
 from waypost.palette import commands
-from waypost.palette.search import find
+from waypost.palette.results import find
 
 pages = Router()
 _MAX_LENGTH = 200

@@ -47,11 +47,11 @@ from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
 from waypost.visits.fast_visits import FastVisits
-from waypost.visits.lookup import FileView
 from waypost.visits.outcome import Rule
+from waypost.visits.record_queries import FileView
 from waypost.visits.responses import PageRenderer
-from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
+from waypost.visits.visitor_services import InstallationSigner, Services
 
 if TYPE_CHECKING:
     from waypost.server.tracing import Tracing

@@ -12,13 +12,13 @@ from waypost.clicks.journal import entry
 from waypost.http.client_ip import is_private
 from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import alias_path
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.host_routes import refuse_host
-from waypost.visits.lookup import Resolved
 from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Redirection, Refused, Rule
+from waypost.visits.record_queries import Resolved
 from waypost.visits.request import VisitRequest, read_visit, request_host
 from waypost.visits.responses import redirect
-from waypost.visits.services import Handler, Services
+from waypost.visits.visitor_services import Handler, Services
 from waypost.visits.writers import asgi
 
 

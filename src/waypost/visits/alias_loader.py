@@ -16,8 +16,8 @@ from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher, deliver
 from waypost.visits.blocked_urls import without_blocked
 from waypost.visits.cache import Cache
-from waypost.visits.domain_view import find_domain
-from waypost.visits.lookup import NAMED_RECORDS, BioView, QrView, Resolved, plain_links, resolve
+from waypost.visits.domain_record import find_domain
+from waypost.visits.record_queries import NAMED_RECORDS, BioView, QrView, Resolved, plain_links, resolve
 
 _log = structlog.get_logger("visits")
 _MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time

@@ -22,11 +22,11 @@ from waypost.storage.store import StorageUnavailable
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.forgiving_paths import meant_path
 from waypost.visits.request import HOST_KEY
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
-from waypost.visits.services import Handler, Services
+from waypost.visits.visitor_services import Handler, Services
 
 
 @dataclass(frozen=True)

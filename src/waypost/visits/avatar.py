@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.request import request_host
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 _HEADERS = {"Cache-Control": "public, max-age=86400", "Content-Security-Policy": "sandbox; default-src 'none'"}
 

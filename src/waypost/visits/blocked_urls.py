@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.interstitials import Interstitials
-from waypost.visits.link_view import LinkView
-from waypost.visits.lookup import BioView, QrView, Resolved
+from waypost.visits.interstitial_records import Interstitials
+from waypost.visits.link_record import LinkView
+from waypost.visits.record_queries import BioView, QrView, Resolved
 
 _URL_FIELDS = ("url", "link", "image", "site")
 """The fields of a bio block that can hold a URL."""

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 
 from waypost.db.change_log import NEW_ALIASES, Name
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.domain_view import DomainView
-from waypost.visits.lookup import Resolved
+from waypost.visits.domain_record import DomainView
+from waypost.visits.record_queries import Resolved
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from waypost.clicks.classify import language_ranges
 from waypost.core.uris import MAX_LOCATION, exceeds
 from waypost.urls.query import with_queries
-from waypost.visits.link_view import LinkView
+from waypost.visits.link_record import LinkView
 
 RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear", "too_long"]
 _WEB = ("http://", "https://")

@@ -18,7 +18,7 @@ from waypost.http.delivery import Delivery
 from waypost.http.security_headers import add_isolation
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import Content, JournalFields, Redirection
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, redirect
 

@@ -20,7 +20,7 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.alias import unknown_outcome
 from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
 from waypost.visits.decide import RefusalReason
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.fast_responses import (
     PageView,
     content_of,
@@ -31,8 +31,8 @@ from waypost.visits.fast_responses import (
 )
 from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest
-from waypost.visits.services import Services
 from waypost.visits.visit import MAX_HOST
+from waypost.visits.visitor_services import Services
 
 _log = structlog.get_logger("visits")
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"

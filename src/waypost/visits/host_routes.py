@@ -13,11 +13,11 @@ from waypost.media.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.query import with_queries
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, NO_STORE, json_error, redirect
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 # Crawlers may follow short links: link previews need that, and bots are counted separately. The API needs a key, and
 # QR code images would be rendered again for each crawler.

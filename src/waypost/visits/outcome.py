@@ -13,8 +13,8 @@ from waypost.urls.blocklist import Blocklist
 from waypost.visits.decide import RefusalReason
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer
-from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
+from waypost.visits.visitor_services import Services
 
 
 class JournalFields(NamedTuple):

@@ -16,7 +16,7 @@ from waypost.http.compression import compress
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason
-from waypost.visits.domain_view import DomainView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import MAX_REFERRER, REFERRER_KEY
 from waypost.visits.template_sources import TemplateLoader

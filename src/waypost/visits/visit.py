@@ -24,10 +24,10 @@ from waypost.visits.alias_loader import AliasLoader
 from waypost.visits.cache import Cache
 from waypost.visits.click_limits import ClickTaker, has_clicks_left
 from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.domain_view import DomainView, find_domain
-from waypost.visits.link_view import LinkView
-from waypost.visits.lookup import Resolved
+from waypost.visits.domain_record import DomainView, find_domain
+from waypost.visits.link_record import LinkView
 from waypost.visits.password_check import PasswordCheck
+from waypost.visits.record_queries import Resolved
 from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ invented user agents cannot fill the statistics.
 
 import re
 
-from waypost.clicks.classify.name_groups import label_by_name
+from waypost.clicks.classify.label_tables import label_by_name
 
 # Link previews: the link was posted in a message but not followed. The first match counts.
 PREVIEWS = label_by_name(

@@ -1,6 +1,6 @@
 """Labels of referrers: the main domain of sites with several domains, and of apps."""
 
-from waypost.clicks.classify.name_groups import label_by_name
+from waypost.clicks.classify.label_tables import label_by_name
 
 FACEBOOK, X, INSTAGRAM = "facebook.com", "x.com", "instagram.com"
 

@@ -6,7 +6,7 @@ not limited.
 
 from typing import Literal
 
-from waypost.clicks.classify.name_groups import label_by_name
+from waypost.clicks.classify.label_tables import label_by_name
 
 Device = Literal["Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from waypost.clicks.blocks.counts import ALL_PARTS, Counts, Parts
+from waypost.clicks.blocks.visit_counts import ALL_PARTS, Counts, Parts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.stats.reports import Report, Span, Times, compose
@@ -13,7 +13,7 @@ from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import clock, module_loading
 from waypost.db.schema import installation
 
-_FILTERED = "waypost.clicks.blocks.filtered"
+_FILTERED = "waypost.clicks.blocks.filtered_counts"
 MAX_ITEMS = 50
 _ONLY_ITEMS: Parts = frozenset({"items"})
 _ONLY_TIMES: Parts = frozenset()

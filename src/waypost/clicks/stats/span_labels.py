@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from waypost.clicks.blocks.counts import Counts, Parts
+from waypost.clicks.blocks.visit_counts import Counts, Parts
 from waypost.clicks.classify.referrers import NETWORKS
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.ingest.label_limits import OTHER
@@ -23,7 +23,7 @@ from waypost.db.schema import click_labels, click_times
 
 LabelCounts = Mapping[str, Mapping[str, int]]
 """Clicks by dimension and label."""
-_FILTERED = "waypost.clicks.blocks.filtered"
+_FILTERED = "waypost.clicks.blocks.filtered_counts"
 _ONLY_LABELS: Parts = frozenset({"labels"})
 _labels, _times = click_labels.c, click_times.c
 _n = func.sum(_labels.n).label("n")

@@ -32,7 +32,7 @@ from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.http import internal_errors
 from waypost.http.internal_errors import REQUEST_ID
-from waypost.integrations.mcp import strangers
+from waypost.integrations.mcp import untrusted_text
 from waypost.integrations.mcp.tool import failure, tool_context
 from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
 
@@ -40,7 +40,7 @@ MAX_BYTES = 1024 * 1024
 _INSTRUCTIONS = (
     "waypost manages short links, QR codes, bio pages, campaigns and files of one account, and counts their visits."
     " Ids are those of find_links, find and list_items. A change is in effect for visitors within a second; deletions"
-    f" cannot be undone, so ask the user first. {strangers.NOTICE}"
+    f" cannot be undone, so ask the user first. {untrusted_text.NOTICE}"
 )
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600

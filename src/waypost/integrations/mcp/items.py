@@ -14,7 +14,7 @@ from waypost.integrations.mcp import bulk, confirmation
 from waypost.integrations.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext
 from waypost.items.accounts import api as accounts_api
 from waypost.items.functions import FUNCTIONS
-from waypost.palette import search
+from waypost.palette import results
 from waypost.search import words
 
 Kind = Annotated[str, OneOf(tuple(NOUNS))]
@@ -132,9 +132,9 @@ def find(context: ToolContext, arguments: Find) -> Matches:
     Returns at most 5 items of each kind. Use find_links to search links by other fields, and list_items for all items.
     """
 
-    def work(tx: Connection) -> Sequence[search.Match]:
+    def work(tx: Connection) -> Sequence[results.Match]:
         parsed = words.parse(tx, context.account, arguments.q, settings=context.settings)
-        return search.find(tx, context.account, parsed)
+        return results.find(tx, context.account, parsed)
 
     matches = context.read(work)
     items = [Match(kind=m.kind, id=m.id, name=m.name, alias=m.detail) for m in matches]

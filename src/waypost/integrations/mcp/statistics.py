@@ -18,7 +18,7 @@ from waypost.dashboard import statistics as dashboard_statistics
 from waypost.dashboard.periods import Period
 from waypost.db import crud
 from waypost.db.schema.nouns import NOUNS
-from waypost.integrations.mcp import strangers
+from waypost.integrations.mcp import untrusted_text
 from waypost.integrations.mcp.tool import Arguments, Result, Tool, ToolContext
 
 _Subject = Literal["account", "link", "qr", "file", "bio", "campaign", "domain"]
@@ -70,11 +70,11 @@ class Statistics(Result):
     points: list[StatisticsPoint] = Field(description="The visits over time; points without visits are left out.")
     countries: dict[str, int] = Field(description="Clicks by country, the first 10.")
     devices: dict[str, int] = Field(description="Clicks by type of device.")
-    untrusted: Labels = Field(description=strangers.NOTICE)
+    untrusted: Labels = Field(description=untrusted_text.NOTICE)
 
     def blocks(self) -> list[types.ContentBlock]:
         """Return the summary, and the notice about labels of strangers."""
-        return [types.TextContent(type="text", text=self.summary), strangers.notice()]
+        return [types.TextContent(type="text", text=self.summary), untrusted_text.notice()]
 
 
 def describe_statistics(context: ToolContext, arguments: DescribeStatistics) -> Statistics:
@@ -153,7 +153,7 @@ def _summary(report: Report, previous: VisitCounts, counted: str) -> str:
 
 
 def _statistics(report: Report, previous: VisitCounts, *, summary: str) -> Statistics:
-    labels = {name: strangers.visible_labels(_first(counts)) for name, counts in report.dimensions.items()}
+    labels = {name: untrusted_text.visible_labels(_first(counts)) for name, counts in report.dimensions.items()}
     return Statistics(
         summary=summary,
         clicks=report.total.clicks,

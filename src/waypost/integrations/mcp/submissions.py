@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from waypost.api.types import ItemId
 from waypost.core import clock
-from waypost.integrations.mcp import strangers
+from waypost.integrations.mcp import untrusted_text
 from waypost.integrations.mcp.tool import PageArguments, PageResult, Tool, ToolContext, paging
 from waypost.items.overlays import submissions
 
@@ -34,7 +34,7 @@ class Submission(BaseModel):
     id: int = Field(description="Id of the submission.")
     date: str = Field(description="Time of the submission, in UTC.")
     link: int | None = Field(description="Id of the link that the visitor followed; null if it was deleted.")
-    untrusted: Answers = Field(description=strangers.NOTICE)
+    untrusted: Answers = Field(description=untrusted_text.NOTICE)
 
 
 class SubmissionPage(PageResult):
@@ -44,7 +44,7 @@ class SubmissionPage(PageResult):
 
     def blocks(self) -> Sequence[types.ContentBlock]:
         """Return the notice about text of strangers."""
-        return [strangers.notice()]
+        return [untrusted_text.notice()]
 
 
 def list_submissions(context: ToolContext, arguments: ListSubmissions) -> SubmissionPage:
@@ -57,10 +57,10 @@ def list_submissions(context: ToolContext, arguments: ListSubmissions) -> Submis
 
 def _shown(item: submissions.Submission) -> Submission:
     answers = Answers(
-        name=strangers.visible(item.name),
-        email=strangers.visible(item.email),
-        message=strangers.visible(item.message),
-        choice=strangers.visible(item.choice),
+        name=untrusted_text.visible(item.name),
+        email=untrusted_text.visible(item.email),
+        message=untrusted_text.visible(item.message),
+        choice=untrusted_text.visible(item.choice),
     )
     return Submission(id=item.id, date=clock.text(item.created), link=item.link, untrusted=answers)
 

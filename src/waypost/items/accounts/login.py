@@ -10,7 +10,7 @@ from waypost.auth import sessions, two_factor
 from waypost.clicks.classify import classifier
 from waypost.core import credentials
 from waypost.core.errors import account_not_found, account_suspended, invalid
-from waypost.dashboard import resume
+from waypost.dashboard import resubmitted_forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.db import account_rows
@@ -79,7 +79,7 @@ def start_session(
     if token is None:
         return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
     first_sign_in.delete(context.settings, login.account)
-    if fields := resume.restore(kept):
+    if fields := resubmitted_forms.restore(kept):
         response = context.render("login/resume.html", path=next_path, fields=fields)
     else:
         response = RedirectResponse(next_path, status_code=303)

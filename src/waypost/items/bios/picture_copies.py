@@ -10,7 +10,7 @@ from waypost.api.context import RequestContext
 from waypost.api.request_budget import RequestBudget
 from waypost.core.errors import in_entry, invalid
 from waypost.items.bios import picture_names
-from waypost.media.pictures import sources
+from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -47,7 +47,7 @@ def own_copy(data: bytes, place: Place, budget: RequestBudget) -> str:
 
 def copy_of_data(source: str, place: Place, budget: RequestBudget) -> str:
     """Return the copy of a picture in a `data:` URL. Raises INVALID."""
-    return own_copy(sources.from_data(source, place.rules), place, budget)
+    return own_copy(picture_fetch.from_data(source, place.rules), place, budget)
 
 
 def replace_pictures(fields: Mapping[str, Any], copy: Callable[[str, Place], str]) -> dict[str, Any]:
@@ -92,13 +92,13 @@ def _copy(context: RequestContext, source: str, place: Place) -> str:
     if picture_names.is_name(name):
         return name
     field = place.rules.field
-    if sources.is_data(source):
+    if picture_fetch.is_data(source):
         return copy_of_data(source, place, context.budget)
     refusal = invalid(field, f"{field}: one request can load at most {_MAX_LOADED} pictures.")
     return context.budget.load_once(
         "picture",
         (source, place),
-        lambda: own_copy(sources.load(context, source, place.rules), place, context.budget),
+        lambda: own_copy(picture_fetch.load(context, source, place.rules), place, context.budget),
         most=_MAX_LOADED,
         refusal=refusal,
     )

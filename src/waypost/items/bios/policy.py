@@ -10,7 +10,7 @@ from functools import cache
 
 from waypost.items.bios import view
 from waypost.visits import template_sources
-from waypost.visits.lookup import BioView
+from waypost.visits.record_queries import BioView
 from waypost.visits.responses import PAGE_HEADERS
 
 

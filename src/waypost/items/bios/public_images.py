@@ -10,11 +10,11 @@ from starlette.responses import Response
 from waypost.core import clock
 from waypost.http.client_ip import client_ip, network_of
 from waypost.items.bios import design, pictures, themes, view
-from waypost.items.bios.social_card import CardContent, draw
+from waypost.items.bios.social_card_image import CardContent, draw
 from waypost.items.bios.themes import Palette
 from waypost.visits.avatar import avatar
-from waypost.visits.lookup import BioView
-from waypost.visits.services import Services
+from waypost.visits.record_queries import BioView
+from waypost.visits.visitor_services import Services
 
 CARD = "card.png"
 _HEADERS = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}

@@ -16,8 +16,8 @@ from waypost.items.bios.profile_urls import find_network
 from waypost.media.qrcode import vcard
 from waypost.media.qrcode.payloads import Content
 from waypost.urls.url_parts import origin_of
-from waypost.visits.lookup import BioView
 from waypost.visits.picture_sizes import Size
+from waypost.visits.record_queries import BioView
 
 _MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
 _PRIVATE_FIELDS = frozenset({"id", "hidden", "showfrom", "showuntil"})

@@ -14,7 +14,7 @@ from waypost.urls import blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
 from waypost.visits.blocked_urls import without_blocked_link
-from waypost.visits.link_view import LinkView, find_link
+from waypost.visits.link_record import LinkView, find_link
 from waypost.visits.outcome import JournalFields, Outcome
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import VisitService

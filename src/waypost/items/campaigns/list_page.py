@@ -12,16 +12,16 @@ from waypost.auth import api_keys
 from waypost.clicks.journal import entry
 from waypost.core import clock, credentials
 from waypost.core.settings import Settings
-from waypost.items.campaigns import list_query
-from waypost.items.campaigns.list_query import PER_PAGE, LinkPage, ListedLink, PublicCampaign
+from waypost.items.campaigns import list_page_query
+from waypost.items.campaigns.list_page_query import PER_PAGE, LinkPage, ListedLink, PublicCampaign
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url, rotator_url, short_url
 from waypost.visits.alias import respond_missing
 from waypost.visits.avatar import hue
 from waypost.visits.request import read_visit
 from waypost.visits.responses import NO_STORE, redirect, wants_json
-from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
+from waypost.visits.visitor_services import Services
 
 _NAME = re.compile(r"(.+)-([1-9][0-9]{0,14})\Z", re.ASCII)
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}\Z", re.ASCII)
@@ -62,7 +62,9 @@ async def _read_page(request: Request, services: Services, campaign: PublicCampa
     if not is_valid_name(q, _MAX_SEARCH):
         return LinkPage((), 0, number)
     now = clock.now()
-    return await services.visits.read(lambda tx: list_query.list_links(tx, campaign.id, number=number, q=q, now=now))
+    return await services.visits.read(
+        lambda tx: list_page_query.list_links(tx, campaign.id, number=number, q=q, now=now)
+    )
 
 
 async def _find_campaign(request: Request, services: Services, campaign: int) -> tuple[PublicCampaign | None, bool]:
@@ -71,7 +73,7 @@ async def _find_campaign(request: Request, services: Services, campaign: int) ->
     key = key.strip() if scheme.lower() in ("bearer", "token") else ""
 
     def work(tx: Connection) -> tuple[PublicCampaign | None, bool]:
-        record = list_query.find_campaign(tx, campaign)
+        record = list_page_query.find_campaign(tx, campaign)
         if record is None:
             return None, False
         caller = api_keys.find_caller(tx, credentials.digest(key)) if key else None
@@ -104,7 +106,7 @@ def _context(campaign: PublicCampaign, page: LinkPage, url: str, q: str, setting
         return f"{url}?{urlencode(query)}" if query else url
 
     return {
-        "title": list_query.without_bidi_controls(campaign.name),
+        "title": list_page_query.without_bidi_controls(campaign.name),
         "campaign": campaign,
         "page": page,
         "tiles": [_tile(link, settings) for link in page.items],

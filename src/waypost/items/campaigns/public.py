@@ -13,11 +13,11 @@ from waypost.items.campaigns.rotator import Rotator, RotatorVisit
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url
 from waypost.visits.alias import respond_missing
-from waypost.visits.link_view import LinkView
+from waypost.visits.link_record import LinkView
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import redirect
-from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
+from waypost.visits.visitor_services import Services
 from waypost.visits.writers import asgi
 
 _COOKIE = "wp_turn"

@@ -13,7 +13,7 @@ from waypost.items.campaigns import rotator_candidates
 from waypost.items.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.click_limits import take_click
-from waypost.visits.link_view import LinkView, find_link
+from waypost.visits.link_record import LinkView, find_link
 
 FindRotator = Callable[[Connection, str], "Rotator | None"]
 ReadLink = Callable[[Connection, int, int], LinkView | None]

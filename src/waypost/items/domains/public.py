@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from waypost.items.domains import ownership_check
 from waypost.visits.responses import PAGE_HEADERS
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 
 async def answer_challenge(request: Request, services: Services) -> Response:

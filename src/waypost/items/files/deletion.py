@@ -18,7 +18,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
 from waypost.visits.responses import NO_STORE, json_error, wants_page
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 _MAX_DIGITS = 18
 _SIGNATURE_BYTES = 24

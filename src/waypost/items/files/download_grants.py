@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import download_grants, files
-from waypost.visits.lookup import FileView
+from waypost.visits.record_queries import FileView
 
 DAY = 86_400
 _RETRY_SECONDS = 600

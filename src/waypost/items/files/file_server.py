@@ -22,11 +22,11 @@ from waypost.items.files.ranges import ByteRange, Unsatisfiable
 from waypost.items.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.storage.store import Blob, ObjectNotFound, StorageUnavailable
 from waypost.urls.short_urls import alias_path
-from waypost.visits.lookup import FileView
 from waypost.visits.outcome import JournalFields, Log
+from waypost.visits.record_queries import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60

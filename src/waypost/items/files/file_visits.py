@@ -17,11 +17,11 @@ from waypost.items.files.visitor_tokens import VISITOR_COOKIE
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
-from waypost.visits.lookup import FileView
 from waypost.visits.outcome import Content, Deferred, NeedsRequest, Outcome
+from waypost.visits.record_queries import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.services import InstallationSigner
 from waypost.visits.visit import VisitService
+from waypost.visits.visitor_services import InstallationSigner
 
 _MAX_BYTES = 32 * 1024  # of a file: a batch of them is in memory
 _DOWNLOAD = "download=1"

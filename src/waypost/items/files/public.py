@@ -17,12 +17,12 @@ from waypost.items.files.file_server import set_cookie
 from waypost.items.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.domain_view import DomainView
-from waypost.visits.lookup import FileView
+from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Page
+from waypost.visits.record_queries import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_json, wants_page
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 from waypost.visits.writers import asgi
 
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page

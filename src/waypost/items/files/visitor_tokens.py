@@ -6,7 +6,7 @@ Each token is valid for one stored object of one file.
 import secrets
 
 from waypost.db.signing import Signer
-from waypost.visits.lookup import FileView
+from waypost.visits.record_queries import FileView
 
 VISITOR_COOKIE = "wp_visitor"
 UNLOCKED_COOKIE = "wp_opened"

@@ -7,7 +7,7 @@ from waypost.core import clock
 from waypost.urls import blocklist
 from waypost.visits.click_limits import has_clicks_left
 from waypost.visits.decide import Facts, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.link_view import find_link
+from waypost.visits.link_record import find_link
 from waypost.visits.visit import is_blocked
 
 

@@ -16,7 +16,7 @@ from waypost.dashboard.localized_names import country_name, find_country, find_l
 from waypost.db import crud, unique_names
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, duplicates, ops, utm
-from waypost.urls.utm import NAMES
+from waypost.urls.utm_parameters import NAMES
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
 Selected = Mapping[str, Sequence[int | str]]

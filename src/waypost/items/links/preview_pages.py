@@ -11,9 +11,9 @@ from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
 from waypost.http import safe_client
-from waypost.items.links import duplicates, ops, social_card
+from waypost.items.links import destination_card, duplicates, ops
+from waypost.items.links.destination_card import Card
 from waypost.items.links.form import GROUPS, suggest_groups
-from waypost.items.links.social_card import Card
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.typed_urls import complete_url
@@ -45,7 +45,7 @@ def show_preview(context: PageContext) -> Response:
     with context.resources.fetch_slots.hold(context.account):
         card, error = _read(url) if url else (Card(), "")
         image = own_image or card.image
-        image_data = social_card.image_data(image) if image else ""
+        image_data = destination_card.image_data(image) if image else ""
     return context.render(
         "links/preview.html",
         form=form,
@@ -90,7 +90,7 @@ def _short_url(tx: Connection, context: PageContext, domain: str, custom: str) -
 def _read(url: str) -> tuple[Card, str]:
     """Return the card of the destination, or why it could not be read."""
     try:
-        return social_card.read(url), ""
+        return destination_card.read(url), ""
     except safe_client.Refused as refused:
         return Card(), gettext("The destination could not be read: %(reason)s.", reason=gettext(str(refused)))
     except Problem as problem:

@@ -11,11 +11,11 @@ from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.decide import Refusal
 from waypost.visits.i18n import translatable
-from waypost.visits.link_view import LinkView
+from waypost.visits.link_record import LinkView
 from waypost.visits.outcome import NeedsRequest, Outcome
 from waypost.visits.request import VisitRequest, request_host
-from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
+from waypost.visits.visitor_services import Services
 from waypost.visits.writers import asgi
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, RowMapping, select
 from waypost.core.errors import invalid
 from waypost.db.schema import links, utm_templates
 from waypost.urls import validation
-from waypost.urls.utm import NAMES, set_parameters, write_parameters
+from waypost.urls.utm_parameters import NAMES, set_parameters, write_parameters
 
 _READ_LINKS = 200
 _MAX_VALUES = 50

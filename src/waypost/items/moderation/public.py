@@ -17,12 +17,12 @@ from waypost.items.moderation import reports
 from waypost.items.moderation.reports import Reason
 from waypost.urls import alias_namespace, alias_rules, hostnames
 from waypost.urls.alias_namespace import OWN, ROTATORS
-from waypost.visits import lookup
+from waypost.visits import record_queries
 from waypost.visits.i18n import translatable
 from waypost.visits.request import read_body, request_host
 from waypost.visits.responses import json_error, wants_json
-from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
+from waypost.visits.visitor_services import Services
 
 _MAX_BODY_BYTES = 128 * 1024  # with a comment that is far too long: the form shows it again, to be shortened
 _MAX_FIELDS = 10
@@ -141,7 +141,7 @@ def _find_alias(tx: Connection, url: str, settings: Settings) -> tuple[str, str]
     for name in (alias, alias.removesuffix("/qr")):
         stored = alias_namespace.canonical(tx, host, name)
         is_known = alias_namespace.find(tx, host, stored) is not None
-        if is_known and (host == ROTATORS or lookup.scheme_of(tx, host, stored) is not None):
+        if is_known and (host == ROTATORS or record_queries.scheme_of(tx, host, stored) is not None):
             return host, stored
     return None
 

@@ -22,10 +22,10 @@ from waypost.items.overlays import submissions
 from waypost.items.overlays.submissions import Answers
 from waypost.visits.decide import RefusalReason
 from waypost.visits.i18n import translatable
-from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, find_overlay
+from waypost.visits.interstitial_records import OVERLAYS_WITH_FORM, Overlay, find_overlay
 from waypost.visits.request import read_body
 from waypost.visits.responses import NO_STORE, wants_json
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 # A message of percent-encoded characters of up to 12 bytes, a URI whose percent signs are encoded, and names.
 _MAX_BODY_BYTES = 12 * 5000 + 3 * MAX_LOCATION + 8192

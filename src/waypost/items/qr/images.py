@@ -22,11 +22,11 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import short_url
 from waypost.visits.cache import MAX_AGE_SECONDS, HotBody
-from waypost.visits.link_view import LinkView
-from waypost.visits.lookup import BioView, FileView, QrView, Resolved, scheme_of
+from waypost.visits.link_record import LinkView
+from waypost.visits.record_queries import BioView, FileView, QrView, Resolved, scheme_of
 from waypost.visits.request import request_host
 from waypost.visits.responses import json_error
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _DEFAULT_SIZE = 512

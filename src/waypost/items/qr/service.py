@@ -11,7 +11,7 @@ from waypost.core.errors import Kind, Problem, invalid
 from waypost.items.qr import ops
 from waypost.items.qr.ops import Draft
 from waypost.items.qr.schemas import CodeChange, NewCode
-from waypost.media.pictures import sources
+from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
 from waypost.media.qrcode import verify
 from waypost.media.qrcode.render import Drawing, design
@@ -42,7 +42,7 @@ def fields_of(context: RequestContext, body: CodeChange) -> dict[str, Any]:
         fields["logo"] = context.budget.load_once(
             "logo",
             source,
-            lambda: own_copy(sources.load(context, source, RULES)),
+            lambda: own_copy(picture_fetch.load(context, source, RULES)),
             most=_MOST_LOGOS,
             refusal=refusal,
         )

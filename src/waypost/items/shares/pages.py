@@ -11,7 +11,7 @@ from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.dashboard.visit_items import VISITED, Item, find_items
+from waypost.dashboard.visited_item_names import VISITED, Item, find_items
 from waypost.db import crud
 from waypost.db.crud import PageRequest
 from waypost.items.shares import ops

@@ -18,9 +18,9 @@ from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import Loaded
 from waypost.dashboard.statistics_filter import ACCOUNT
-from waypost.dashboard.visit_items import find_items
+from waypost.dashboard.visited_item_names import find_items
 from waypost.db.schema import domains, link_checks, links
-from waypost.items.statistics import checklists
+from waypost.items.statistics import onboarding
 from waypost.urls.short_urls import short_url
 
 pages = Router()
@@ -59,15 +59,15 @@ def dismiss_checklist(context: PageContext) -> Response:
     return preferences.store(context, CHECKLISTS_COOKIE, ".".join(name for name in CHECKLISTS if name in dismissed))
 
 
-def _checklists(tx: Connection, context: PageContext) -> Mapping[str, Sequence[checklists.Step]]:
+def _checklists(tx: Connection, context: PageContext) -> Mapping[str, Sequence[onboarding.Step]]:
     """Return the checklists that were not dismissed, by name; nothing for an account that uses waypost already."""
-    lists = {"user": checklists.steps_of_user(tx, context.account)}
-    if checklists.is_done(lists["user"]):
+    lists = {"user": onboarding.steps_of_user(tx, context.account)}
+    if onboarding.is_done(lists["user"]):
         return {}
     if context.user.owner:
-        lists["administrator"] = checklists.steps_of_administrator(tx, context.settings)
+        lists["administrator"] = onboarding.steps_of_administrator(tx, context.settings)
     dismissed = context.preferences.dismissed_checklists
-    return {name: steps for name, steps in lists.items() if name not in dismissed and not checklists.is_done(steps)}
+    return {name: steps for name, steps in lists.items() if name not in dismissed and not onboarding.is_done(steps)}
 
 
 def _dead_links(tx: Connection, context: PageContext) -> int:

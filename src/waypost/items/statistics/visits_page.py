@@ -14,7 +14,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
-from waypost.dashboard.visit_items import Item, Key, find_items
+from waypost.dashboard.visited_item_names import Item, Key, find_items
 from waypost.db.click_totals import TOTALS
 
 pages = Router()

@@ -11,7 +11,7 @@ from waypost.dashboard.forms import Form, Value
 from waypost.dashboard.routing import Router
 from waypost.items.utm import ops
 from waypost.items.utm.api import NewTemplate, TemplateChange
-from waypost.urls.utm import NAMES
+from waypost.urls.utm_parameters import NAMES
 
 pages = Router()
 _LIST = "/dashboard/utm"

@@ -3,7 +3,7 @@
 import base64
 
 from waypost.media.branding.brand import DATA_PREFIX
-from waypost.media.pictures import sources
+from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -13,7 +13,7 @@ _DECODED_SIDE = 1024  # pixels, before transparent edges are cut off
 def from_data_url(url: str, *, field: str) -> str:
     """Return our own copy of the picture in a `data:` URL, as one. Raises INVALID on the field."""
     rules = _rules(field)
-    return own_copy(sources.from_data(url, rules), field=field)
+    return own_copy(picture_fetch.from_data(url, rules), field=field)
 
 
 def own_copy(data: bytes, *, field: str) -> str:

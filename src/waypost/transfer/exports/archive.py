@@ -25,7 +25,7 @@ from waypost.media.qrcode.render import design
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.transfer.exports import click_sheets, item_sheets, readme
 from waypost.transfer.exports.sheets import Sheet, cell, to_json
-from waypost.transfer.exports.zip_stream import ZipStream
+from waypost.transfer.exports.zip_writer import ZipStream
 
 FORMAT = 1
 SHEETS = (*item_sheets.SHEETS, *click_sheets.SHEETS)

@@ -13,8 +13,8 @@ from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.transfer.imports import apply_items, apply_links, click_history, planned_rows, plans
 from waypost.transfer.imports.archives import apply_parts, references
+from waypost.transfer.imports.batch_size import Pace
 from waypost.transfer.imports.cancellation import Cancellation
-from waypost.transfer.imports.pace import Pace
 from waypost.transfer.imports.planned_rows import PlannedRow
 from waypost.transfer.imports.plans import BATCH, MAX_BATCH
 

@@ -26,8 +26,8 @@ from waypost.clicks.ingest.label_limits import limit_labels
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, import_clicks, import_plans, import_rows
 from waypost.transfer.imports import plans
-from waypost.transfer.imports.pace import Pace
-from waypost.transfer.imports.record import Clicks
+from waypost.transfer.imports.batch_size import Pace
+from waypost.transfer.imports.source_row import Clicks
 
 _MAX_CLICKS = 10**12  # of a link, so that the sums of millions of links fit into 64 bits
 _ENTRIES = 1000  # of a row, so that a transaction is short

@@ -19,7 +19,7 @@ from waypost.core import bounded_json
 from waypost.core.errors import Problem
 from waypost.core.sandbox.channel import MAX_TEXT, MAX_VALUES, Channel
 from waypost.transfer.imports.archives.source import ArchiveSource
-from waypost.transfer.imports.record import Clicks, Record
+from waypost.transfer.imports.source_row import Clicks, Record
 from waypost.transfer.imports.sources import files
 
 BATCH = 500

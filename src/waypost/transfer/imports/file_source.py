@@ -17,7 +17,7 @@ from waypost.db.schema.nouns import NOUNS
 from waypost.transfer.imports.archives.kinds import shapes
 from waypost.transfer.imports.archives.staging import Staging
 from waypost.transfer.imports.cancellation import Cancellation
-from waypost.transfer.imports.record import Clicks, Record
+from waypost.transfer.imports.source_row import Clicks, Record
 
 _TARGET = "waypost.transfer.imports.file_child:main"
 _MEMORY = 256 << 20

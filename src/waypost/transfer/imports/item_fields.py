@@ -22,8 +22,8 @@ from waypost.items.links.columns import to_columns
 from waypost.items.links.schemas import LinkChange
 from waypost.items.qr import ops as qr_codes
 from waypost.items.qr import service
-from waypost.media.pictures import sources
-from waypost.transfer.imports.record import Record
+from waypost.media.pictures import picture_fetch
+from waypost.transfer.imports.source_row import Record
 
 _MAX_BLOCKS = 200
 _LISTS = frozenset({"geotarget", "devicetarget", "languagetarget", "parameters"})
@@ -63,7 +63,7 @@ def item_columns(tx: Connection, record: Record, settings: Settings, budget: Req
     except ValidationError as error:
         raise validation_problem(RequestValidationError(error.errors())) from None
     if record.kind == "qr":
-        logo = service.own_copy(sources.from_data(sent["logo"], service.RULES)) if sent.get("logo") else None
+        logo = service.own_copy(picture_fetch.from_data(sent["logo"], service.RULES)) if sent.get("logo") else None
         budget.keep_copy("logo", len(logo or b""))
         sent["logo"] = None if logo is None else base64.b64encode(logo).decode()
         draft = qr_codes.draft(tx, settings=settings, custom=record.alias, **{**sent, "logo": logo})

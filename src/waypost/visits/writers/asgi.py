@@ -8,7 +8,7 @@ from starlette.responses import Response
 from waypost.visits.outcome import Content, Deferred, NeedsRequest, Outcome, Page, Redirection
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import redirect
-from waypost.visits.services import Services
+from waypost.visits.visitor_services import Services
 
 
 async def respond(request: Request, services: Services, visit: VisitRequest, outcome: Outcome) -> Response:

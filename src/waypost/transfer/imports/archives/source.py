@@ -12,7 +12,7 @@ from waypost.core.errors import Problem
 from waypost.http import file_names
 from waypost.items.bios import picture_names
 from waypost.transfer.imports.archives.reader import ArchiveReader
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.transfer.imports.sources.fields import Fields
 
 _MAX_LOGO = 2 << 20

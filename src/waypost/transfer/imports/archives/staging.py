@@ -18,7 +18,7 @@ from waypost.items.domains import ownership_check
 from waypost.items.files import ops as files
 from waypost.items.files.ops import StoredObject
 from waypost.storage.store import Store
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.urls import www_hosts
 
 KEPT_SECONDS = 7 * 86_400

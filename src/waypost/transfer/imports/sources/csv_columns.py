@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from waypost.core.errors import invalid
 from waypost.core.formats import DateOrder
 from waypost.core.text_folding import folded
-from waypost.transfer.imports.record import DISABLED, Record
+from waypost.transfer.imports.source_row import DISABLED, Record
 from waypost.transfer.imports.sources.csv_dates import CsvDates
 from waypost.transfer.imports.sources.csv_lines import Cells, CsvFile
 from waypost.urls.typed_urls import complete_url

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from waypost.core import clock
 from waypost.core.formats import DateOrder
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 
 _TIME = r"(?:,?[ T]+(?P<hour>[0-2]?[0-9])(?P<minutes>:[0-5][0-9](?::[0-5][0-9])?) ?(?P<half>[AaPp]\.?[Mm]\.?)?)?"
 _LOCAL = re.compile(

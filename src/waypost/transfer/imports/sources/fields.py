@@ -14,7 +14,7 @@ from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
 from waypost.core import bounded_json, clock
 from waypost.core.errors import invalid
-from waypost.transfer.imports.record import Clicks
+from waypost.transfer.imports.source_row import Clicks
 
 _MAX = 100_000  # about 15 MB, however many links a server sends
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from waypost.transfer.imports.record import DISABLED, Record
+from waypost.transfer.imports.source_row import DISABLED, Record
 from waypost.transfer.imports.sources.fields import Fields
 from waypost.transfer.imports.sources.http_reader import HttpReader
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from waypost.core.errors import Problem, invalid
 from waypost.media.qrcode import vcard
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.transfer.imports.sources.fields import Fields, parse_json
 
 MAX_BYTES, _MAX_VALUES = 32 * 1024 * 1024, 500_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.transfer.imports.sources.fields import Fields
 from waypost.transfer.imports.sources.http_reader import HttpReader
 

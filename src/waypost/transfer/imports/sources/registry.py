@@ -13,7 +13,7 @@ from waypost.core.settings import Settings
 from waypost.core.uris import ascii_host
 from waypost.http.safe_client import HostPorts
 from waypost.transfer.imports.planner import Source
-from waypost.transfer.imports.record import Record
+from waypost.transfer.imports.source_row import Record
 from waypost.transfer.imports.sources.bitly import BitlySource
 from waypost.transfer.imports.sources.chhoto import ChhotoSource
 from waypost.transfer.imports.sources.dub import DubSource

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from waypost.transfer.imports.record import Clicks, Record
+from waypost.transfer.imports.source_row import Clicks, Record
 from waypost.transfer.imports.sources.fields import Fields, visit
 from waypost.transfer.imports.sources.http_reader import HttpReader
 

@@ -10,7 +10,7 @@ from waypost.clicks.classify import classifier
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import VisitAttributes
 from waypost.core.errors import Problem, invalid
-from waypost.transfer.imports.record import DISABLED, Clicks, Record
+from waypost.transfer.imports.source_row import DISABLED, Clicks, Record
 from waypost.transfer.imports.sources.fields import Fields, parse_json
 
 MAGIC = b"SQLite format 3\x00"

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from waypost.transfer.imports.record import Clicks, Record
+from waypost.transfer.imports.source_row import Clicks, Record
 from waypost.transfer.imports.sources.fields import Fields, RecentNames, address, visit
 from waypost.transfer.imports.sources.http_reader import HttpReader
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from waypost.core.errors import invalid
-from waypost.transfer.imports.record import MAX_URL, Clicks, Record
+from waypost.transfer.imports.source_row import MAX_URL, Clicks, Record
 from waypost.transfer.imports.sources import sql_dump
 from waypost.transfer.imports.sources.fields import number, second, visit
 

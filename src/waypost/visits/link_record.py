@@ -12,7 +12,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import link_pixels, links
-from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
+from waypost.visits.interstitial_records import InterstitialColumns, Interstitials, read_interstitials
 
 
 class LinkView(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from waypost.db.schema.nouns import NOUNS
-from waypost.transfer.imports import known_names
+from waypost.transfer.imports import planned_names
 from waypost.transfer.imports.archives.kinds import FOUNDATIONS
-from waypost.transfer.imports.known_names import EarlierRow, Known
+from waypost.transfer.imports.planned_names import EarlierRow, Known
 from waypost.transfer.imports.plans import Conflicts, Fate
-from waypost.transfer.imports.record import Record, is_renamed
+from waypost.transfer.imports.source_row import Record, is_renamed
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN, is_in_trash
 
@@ -129,7 +129,7 @@ def _fate_of_conflict(
     if conflicts == "suffix":
         names = [f"{candidate.alias}-{number}" for number in _SUFFIXES]
         valid = [name for name in names if alias_rules.is_valid(name, host=candidate.host)]
-        free = known_names.first_free(tx, plan, candidate.host, valid, known)
+        free = planned_names.first_free(tx, plan, candidate.host, valid, known)
         if free is not None:
             candidate.alias = free
             return "create", f"{reason} The link becomes {free}.", None

@@ -31,7 +31,7 @@ from waypost.db.schema import aliases, bios, domains, files, links, qrs
 from waypost.media.qrcode import payloads
 from waypost.media.qrcode.payloads import Content, Data, Type
 from waypost.urls.alias_namespace import OWN
-from waypost.visits.link_view import LINK_COLUMNS, LinkView, link_of, read_link
+from waypost.visits.link_record import LINK_COLUMNS, LinkView, link_of, read_link
 from waypost.visits.picture_sizes import Size, read_sizes
 
 

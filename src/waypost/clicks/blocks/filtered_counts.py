@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from waypost.clicks.blocks.counts import ALL_PARTS, SORTS, Counts, Parts
 from waypost.clicks.blocks.encoding import AGENT, COLUMNS, SINGLE, Block, encode, json_text
+from waypost.clicks.blocks.visit_counts import ALL_PARTS, SORTS, Counts, Parts
 from waypost.clicks.ingest.aggregate import NOT_IN_ACCOUNT_TOTALS, QUARTER
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.db.schema import events, visit_blocks

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, select
 
 from waypost.db.schema import aliases, import_origins, import_rows, links
-from waypost.transfer.imports.record import address_of
+from waypost.transfer.imports.source_row import address_of
 
 Name = tuple[str, str]
 TAKES_ALIAS = ("create", "there", "changed")
