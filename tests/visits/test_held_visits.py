@@ -13,6 +13,7 @@ from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.core.settings import Settings
 from waypost.visits import batcher
+from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # visits that wait for a read or a click in the event loop or in a thread
@@ -181,6 +182,24 @@ def test_click_of_client_that_left_is_logged(client: ProtocolClient, database: O
     client.wait_until(lambda: database.click_writes == 1)
     pipe.close()
     database.resume.set()
+    assert client.request(b"GET /limited" + END)[9:12] == b"410"
+    assert [line.split(b"\t")[3] for line in client.new_journal_lines()] == [b"t", b"l"]
+
+
+def test_click_of_client_that_leaves_before_its_response_is_sent_is_logged(
+    client: ProtocolClient, database: ObservedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.add_link("limited", clicklimit=1)
+    send = FastPathProtocol._send  # in the turn of the event loop that sends the response
+
+    def leave(protocol: FastPathProtocol, *response: Any) -> None:
+        send(protocol, *response)
+        protocol.transport.close()
+
+    pipe = client.begin("/limited")
+    monkeypatch.setattr(FastPathProtocol, "_send", leave)
+    client.wait_until(pipe.is_closing)
+    monkeypatch.undo()
     assert client.request(b"GET /limited" + END)[9:12] == b"410"
     assert [line.split(b"\t")[3] for line in client.new_journal_lines()] == [b"t", b"l"]
 

@@ -272,21 +272,21 @@ class FastPathProtocol(LimitedProtocol):
         self._batch.add((self.transport, self._journal_lines(log, request.fields), request.hsts, response))
 
     def _resume_after_limit(self, logged: LoggedResponse | None) -> None:
-        """Send the response, or let the slow path do it. If the client has left, log the click that was taken."""
+        """Send the response, or let the slow path do it. A click that was taken is logged if the client leaves, too."""
         held, self._held = self._held, None
         assert held is not None
+        if logged is not None:
+            self._batch.log(self._journal_lines(logged.log, held.fields))
         if logged is not None and isinstance(logged.response, DeliveredResponse):
             self._delivery = logged.response.watch(self.loop)
             if self.transport.is_closing():
                 self._delivery.end(ConnectionResetError())
         if self.transport.is_closing():
-            if logged is not None and logged.log:
-                self._worker_state.journal.write(self._journal_lines(logged.log, held.fields) + b"\n")
             return
         if logged is None:
             super().data_received(held.data)
         else:
-            self._send(logged, held)
+            self._send(LoggedResponse(logged.response, ()), held)
             if self.is_draining:
                 self._batch.flush()
                 self.transport.close()

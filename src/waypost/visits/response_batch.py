@@ -27,12 +27,18 @@ class ResponseBatch:
         self._journal = journal
         self._turn: Turn | None = None
         self._requests: list[tuple[asyncio.Transport, bytes, bytes, HotResponse]] = []
+        self._taken: list[bytes] = []
         self._default_headers: tuple[object, bytes] = (None, b"")
         self.add = self._requests.append
         """Adds (transport, journal lines, HSTS header, response). The last line has no end.
 
         Call `turn` before: it makes the event loop send the batch.
         """
+
+    def log(self, lines: bytes) -> None:
+        """Add journal lines that are written even if the client leaves before its response. Call `turn` before."""
+        if lines:
+            self._taken.append(lines)
 
     def turn(self, loop: asyncio.AbstractEventLoop) -> Turn:
         """Return the time of this turn. The first call in a turn schedules `flush`."""
@@ -49,12 +55,15 @@ class ResponseBatch:
         self._turn = None
         requests = [request for request in self._requests if not request[0].is_closing()]
         self._requests.clear()
-        if not requests:
-            return
         lines = [entry for _, entry, _, _ in requests if entry]
+        if self._taken:
+            lines += self._taken
+            self._taken.clear()
         if lines:
             lines.append(b"")
             self._journal.write(b"\n".join(lines))
+        if not requests:
+            return
         self.server_state.total_requests += len(requests)
         default_headers = self._headers_of_this_second()
         for transport, _, hsts, response in requests:
