@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,23 @@ def test_missing_content_costs_no_download(client: ProtocolClient, settings: Set
         path.write_bytes(content)
     responses = client.finish([client.begin("/few", PROGRAM) for _ in range(4)])
     assert [response[9:12] for response in responses].count(b"200") == 3
+
+
+def test_response_that_cannot_be_created_costs_no_download(
+    client: ProtocolClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, calls = file_server.set_visitor_cookie, []
+
+    def fail_once(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise ValueError
+        create(*arguments)
+
+    monkeypatch.setattr(file_server, "set_visitor_cookie", fail_once)
+    statuses = [_get(client, "/few?download=1", BROWSER)[9:12] for _ in range(4)]
+    assert statuses == [b"200"] * 3 + [b"410"]
+    assert _flags(client) == [b"t"] * 3 + [b"l"]
 
 
 def test_download_of_client_that_left_is_logged(client: ProtocolClient, database: ObservedDatabase) -> None:

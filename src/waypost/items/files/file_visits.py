@@ -110,9 +110,10 @@ class FileVisits:
         self._downloads.submit(download, lambda content: done(needs_request if content is None else content))
 
     def _deliver_all(self, downloads: Sequence[_Download]) -> list[Content | None]:
-        contents = [self._read(download.file) for download in downloads]  # a missing file must not cost a download
+        # Before the grants: what cannot be sent must not cost a download.
+        responses = [self._response(download) for download in downloads]
         # One order, so that no two nodes deadlock.
-        order = sorted((d.file.account, d.file.id, n) for n, d in enumerate(downloads) if contents[n] is not None)
+        order = sorted((d.file.account, d.file.id, n) for n, d in enumerate(downloads) if responses[n] is not None)
 
         def work(tx: Connection) -> dict[int, DownloadGrant | None]:
             now = clock.now()
@@ -121,8 +122,8 @@ class FileVisits:
         is_single = len(order) == 1
         grants = self._database.write(work, durability="process", autocommit=is_single, once=is_single)
         return [
-            self._delivery(download, content, grants.get(index))
-            for index, (download, content) in enumerate(zip(downloads, contents, strict=True))
+            self._content(download.file, response, grants.get(index))
+            for index, (download, response) in enumerate(zip(downloads, responses, strict=True))
         ]
 
     def _finish_all(self, broken: Sequence[_BrokenDownload]) -> list[None]:
@@ -137,23 +138,24 @@ class FileVisits:
         self._database.write(work, durability="process")
         return [None] * len(broken)
 
-    def _read(self, file: FileView) -> bytes | None:
-        """Return the file's bytes; None if some are missing, which the slow path reports."""
+    def _response(self, download: _Download) -> Response | None:
+        """Return the response with the file's bytes; None if some are missing, which the slow path reports."""
+        file, visitor = download
         try:
             _, chunks = self._store.load(file.object)
         except ObjectNotFound:
             return None
         content = b"".join(chunks)
-        return content if len(content) == file.size else None
-
-    def _delivery(self, download: _Download, content: bytes | None, grant: DownloadGrant | None) -> Content | None:
-        if content is None or grant is None:
+        if len(content) != file.size:
             return None
-        file, visitor = download
         response = Response(content, headers=file_server.content_headers(file))
         file_server.set_visitor_cookie(response, visitor, file, self._settings)
-        on_broken = partial(self._record_broken, file, grant)
-        return Content(response, file_server.journal_fields(file, grant), on_broken)
+        return response
+
+    def _content(self, file: FileView, response: Response | None, grant: DownloadGrant | None) -> Content | None:
+        if response is None or grant is None:
+            return None
+        return Content(response, file_server.journal_fields(file, grant), partial(self._record_broken, file, grant))
 
     def _record_broken(self, file: FileView, grant: DownloadGrant) -> None:
         self._broken.submit(_BrokenDownload(file, grant), lambda _: None)
