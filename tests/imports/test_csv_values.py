@@ -84,8 +84,8 @@ def test_number_of_clicks_with_groups_or_zeros_after_the_point_is_read(text: str
 @pytest.mark.parametrize("text", ["1.5", "12,5", "1e3", "-3", "1,23,456"])
 def test_number_of_clicks_that_is_no_whole_number_is_a_loss(text: str) -> None:
     record = _read("clicks", text)
-    assert (record.clicks, record.losses) == (0, ["clicks is not a number"])
-    assert _read("clicklimit", text).problem == "clicklimit must be a whole number from 1"
+    assert (record.clicks, record.losses) == (0, ["the clicks are not a number"])
+    assert _read("clicklimit", text).problem == "clicklimit must be a whole number from 1."
 
 
 def test_missing_value_of_a_database_is_no_text_and_no_password() -> None:

@@ -111,7 +111,7 @@ def test_every_account_of_a_linkstack_file_is_planned(ana: Person, settings: Set
         (1, "one", "create"),
         (3, "two", "create"),
     ]
-    assert [row.reason for row in rows if row.fate == "impossible"] == ["littlelink_name is missing"]
+    assert [row.reason for row in rows if row.fate == "impossible"] == ["littlelink_name is missing."]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Dashboard pages of imports: the form, and the plan."""
 
+import html
 import re
 from typing import Any
 
@@ -138,5 +139,49 @@ def test_losses_of_row_are_in_the_language_of_the_reader(ana: Person, dashboard:
     await_import(ana)
     text = dashboard.get("/import").text
     assert "das Passwort ist nicht bekannt: Der Link ist deaktiviert, bis Sie ein neues setzen" in text
-    assert "clicks ist keine Zahl" in text
+    assert "die Klicks sind keine Zahl" in text
     assert "until you set" not in text
+
+
+def test_reasons_of_rows_are_sentences_with_the_labels_of_their_columns(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.headers["Accept-Language"] = "de"
+    rows = [
+        f"a b,{SHOP},,,",
+        f"api,{SHOP},,,",
+        "c,javascript:1,,,",
+        f"d,{SHOP},31.13.2999,,",
+        f"e,{SHOP},,none,",
+        f"f,{SHOP},,,{'x' * 300}",
+        f"g,{SHOP},,,,,,more",
+        "h,hello,,,",
+    ]
+    _submit(dashboard, "alias,url,expiry,clicklimit,title\n" + "\n".join(rows))
+    await_import(ana)
+    page = " ".join(html.unescape(dashboard.get("/import").text).split())
+    for sentence in (
+        "Zeile 2: Alias muss 1 bis 50 Zeichen aus A-Z, a-z, 0-9, _ und - haben.",
+        "Zeile 3: Alias ist von diesem Dienst reserviert. Wählen Sie einen anderen Wert.",
+        "Zeile 4: Ziel-URL muss mit http://",
+        "Zeile 5: Ablauf muss ein Datum wie 2026-12-31 sein. 31.13.2999 gibt es nicht, oder es kann zwei Tage meinen.",
+        "Zeile 6: Klickgrenze muss eine ganze Zahl ab 1 sein.",
+        "Verloren: Titel wird auf 255 Zeichen gekürzt",
+        "Zeile 8: Die Zeile hat 8 Spalten, die Kopfzeile 5. Setzen Sie Zellen, die das Trennzeichen enthalten, in",
+        "Zeile 9: Das ist keine Adresse. Beispiel: example.com/page",
+    ):
+        assert sentence in page, sentence
+    dashboard.client.headers["Accept-Language"] = "en"
+    page = " ".join(html.unescape(dashboard.get("/import").text).split())
+    assert "Row 5: Expiry must be a date such as 2026-12-31." in page
+    assert "Row 6: Click limit must be a whole number from 1." in page
+
+
+def test_time_in_the_error_of_an_import_is_in_the_zone_of_the_account(ana: Person, dashboard: Browser) -> None:
+    error = "old.example cannot be read: it limits its requests. Try again after 2026-01-02 23:04:05 UTC."
+    _submit(dashboard, f"alias,url\nspring,{SHOP}")
+    await_import(ana)
+    ana.write(lambda tx: tx.execute(update(import_plans).values(state="failed", error=error)))
+    assert "Try again after 2 Jan 2026, 23:04." in dashboard.get("/import").text
+    dashboard.submit("/account/timezone", at="/account", timezone="Asia/Kolkata")
+    assert "Try again after 3 Jan 2026, 04:34." in dashboard.get("/import").text
+    dashboard.client.headers["Accept-Language"] = "de"
+    assert "Versuchen Sie es nach 3. Jan. 2026, 04:34 noch einmal." in dashboard.get("/import").text

@@ -30,7 +30,7 @@ _FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before 
 VERSION = "version"
 TIME_ZONE = "time_zone"
 """The field with the zone in which a form shows times, as its page was rendered."""
-_NO_ADDRESS = gettext_noop("This is not an address. Example: example.com/page")
+NO_ADDRESS = gettext_noop("This is not an address. Example: example.com/page")
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
 
@@ -138,7 +138,7 @@ class Form:
         """
         message = self.errors[name]
         if is_no_address(message):
-            message = _NO_ADDRESS
+            message = NO_ADDRESS
         labels = {part[0]: part[1] for part in parts}
         field, _, rest = message.partition(" ")
         if field != name:
@@ -149,7 +149,7 @@ class Form:
         part, rest = _take(row, labels.__contains__)
         row_label = gettext("row %(number)s", number=number) if number else ""
         label = ", ".join(filter(None, (label, row_label, labels.get(part))))
-        rest = _translate_after(name, rest)
+        rest = translate_after(name, rest)
         self._shown[name] = (name, f"{place}: {label}" if place else label, rest)
         return label + rest
 
@@ -242,7 +242,7 @@ def _without_field(message: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _translate_after(name: str, text: str) -> str:
+def translate_after(name: str, text: str) -> str:
     """Return the translation of a message that begins with the name of a field, without the name."""
     message = f"{name} {text}"
     translated = gettext(message)

@@ -1,5 +1,6 @@
 """Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, get_args
@@ -10,13 +11,13 @@ from pydantic import AfterValidator, BeforeValidator
 from starlette.responses import Response
 
 from waypost.api.types import Paragraph
-from waypost.core import formats
+from waypost.core import clock, formats
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.import_sources import NAMES
 from waypost.dashboard import downloads, forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import format_time, gettext, gettext_noop
 from waypost.dashboard.routing import Router
 from waypost.db.schema.nouns import NOUNS
 from waypost.http.multipart import MultipartReader, Part
@@ -27,6 +28,7 @@ from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
 from waypost.transfer.imports.sources.csv_columns import FIELDS
 from waypost.transfer.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
 from waypost.transfer.imports.uploads import ImportFile
+from waypost.urls.validation import is_no_address
 
 pages = Router()
 _SIZES = frozenset({Kind.TOO_LARGE, Kind.STORAGE_FULL})
@@ -38,6 +40,28 @@ _FORM_ERRORS = frozenset(
 _MAX_FIELDS_BYTES = 64 * 1024  # of a form, besides its file
 _MAX_DIGITS = 18
 _KINDS = {kind: noun.label for kind, noun in NOUNS.items()}
+_COLUMNS = {
+    "alias": gettext_noop("Alias"),
+    "clicklimit": gettext_noop("Click limit"),
+    "clicks": gettext_noop("Clicks"),
+    "custom": gettext_noop("Alias"),
+    "description": gettext_noop("Private note"),
+    "devicetarget": gettext_noop("Targeting"),
+    "domain": gettext_noop("Domain"),
+    "expiry": gettext_noop("Expiry"),
+    "folder": gettext_noop("Campaign"),
+    "geotarget": gettext_noop("Targeting"),
+    "languagetarget": gettext_noop("Targeting"),
+    "name": gettext_noop("Name"),
+    "password": gettext_noop("Password"),
+    "tag": gettext_noop("Channel"),
+    "title": gettext_noop("Title"),
+    "url": gettext_noop("Destination URL"),
+}
+"""Labels of the columns of a link, by their names in the API."""
+_COLUMN = re.compile(r"(?P<name>[a-z]+)(?:\[(?P<number>[0-9]{1,4})\])?(?:\.[a-z]+)?(?= )")
+_UTC_TIME = re.compile(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) UTC\b")
+_LEFT_OUT = " is left out: "
 _FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -66,6 +90,7 @@ def show_import(context: PageContext) -> Response:
         fate=fate,
         labels=NAMES,
         kinds=_KINDS,
+        error=_translated_error(context, plan.error),
         translated_reasons=_translated_reasons,
         translated_losses=_translated_losses,
     )
@@ -225,11 +250,42 @@ def _changed(context: PageContext, change: Callable[[], str]) -> Response:
     return context.redirect(_PATH, message=message)
 
 
+def _translated_error(context: PageContext, error: str) -> str:
+    """Return the error of an import in the reader's language, with times in the zone of the account."""
+    return _UTC_TIME.sub(
+        lambda match: format_time(clock.local(clock.last_second(match[1]), context.time_zone)), gettext(error)
+    )
+
+
 def _translated_reasons(reasons: str) -> str:
-    """Return the reasons of a row, which are lines, in the reader's language."""
-    return " ".join(gettext(reason) for reason in reasons.splitlines())
+    """Return the reasons of a row, which are lines, as sentences in the reader's language."""
+    return " ".join(_sentence(_described(reason)) for reason in reasons.splitlines())
 
 
 def _translated_losses(losses: str) -> str:
     """Return the losses of a row in the reader's language. A value with a semicolon keeps its part in English."""
-    return "; ".join(gettext(loss) for loss in losses.split("; "))
+    return "; ".join(map(_translated_loss, losses.split("; ")))
+
+
+def _translated_loss(loss: str) -> str:
+    name, left_out, reason = loss.partition(_LEFT_OUT)
+    if not left_out:
+        return _described(loss)
+    label = gettext(_COLUMNS[name]) if name in _COLUMNS else gettext(name)
+    return gettext(f"%(name)s{_LEFT_OUT}%(reason)s") % {"name": label, "reason": _described(reason)}
+
+
+def _described(text: str) -> str:
+    """Return a reason with the label of the column that it begins with instead of its name in the API."""
+    if is_no_address(text):
+        return gettext(forms.NO_ADDRESS)
+    match = _COLUMN.match(text)
+    if match is None or match["name"] not in _COLUMNS:
+        return gettext(text)
+    row = gettext("row %(number)s", number=int(match["number"]) + 1) if match["number"] else ""
+    label = ", ".join(filter(None, (gettext(_COLUMNS[match["name"]]), row)))
+    return label + forms.translate_after(match[0], text[match.end() :].lstrip())
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")

@@ -72,6 +72,6 @@ def _complete(record: Record, bitlink: Fields) -> None:
     if bitlink.is_true("archived"):
         record.fields["status"] = "private"
     if not record.url:
-        record.problem = "the bitlink has no destination"
+        record.problem = "The bitlink has no destination."
     if bitlink.values("deeplinks"):
         record.losses.append("deep links are left out")

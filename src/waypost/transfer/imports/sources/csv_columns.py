@@ -77,10 +77,9 @@ class CsvSource:
         width = len(self._file.header)
         for line, cells in self._file:
             if len(cells) > width and any(cells[width:]):
-                message = f"the row has {len(cells)} columns, the header {width}"
-                yield Record(line, problem=f"{message}. Put cells that contain the separator in quotes")
+                yield Record(line, problem=_too_wide(len(cells), width))
             elif [cell.strip() for cell in cells] == self._file.header:
-                yield Record(line, problem="the row repeats the header")
+                yield Record(line, problem="The row repeats the header.")
             else:
                 yield self._record(line, cells)
 
@@ -101,6 +100,10 @@ class CsvSource:
         record.clicklimit = _limit(record, get("clicklimit", ""))
         _set_password(record, get("password", ""))
         return record
+
+
+def _too_wide(cells: int, width: int) -> str:
+    return f"The row has {cells} columns, the header {width}. Put cells that contain the separator in quotes."
 
 
 def _indexes(file: CsvFile, columns: Mapping[str, str]) -> dict[str, int]:
@@ -163,7 +166,7 @@ def _count(text: str) -> int | None:
 def _clicks(record: Record, text: str) -> int:
     clicks = _count(text) if text else 0
     if clicks is None or clicks > _MAX_INTEGER:
-        record.losses.append("clicks is not a number")
+        record.losses.append("the clicks are not a number")
         return 0
     return clicks
 
@@ -173,7 +176,7 @@ def _limit(record: Record, text: str) -> int | None:
         return None
     limit = _count(text)
     if limit is None or not 0 < limit <= _MAX_INTEGER:
-        record.problem = record.problem or "clicklimit must be a whole number from 1"
+        record.problem = record.problem or "clicklimit must be a whole number from 1."
         return None
     return limit
 

@@ -64,7 +64,7 @@ def _record(line: int, link: Fields) -> Record:
     record.expiry, record.password = link.second("expiresAt"), link.text("password")
     record.is_disabled = "disabledAt" in link
     if link.text("key") == _ROOT:
-        record.problem = "this is the destination of the domain itself: set it in the domain, as root redirect"
+        record.problem = "This is the destination of the domain itself. Set it in the domain, as root redirect."
     record.fields = _fields(link)
     record.losses = list(_losses(link))
     return record

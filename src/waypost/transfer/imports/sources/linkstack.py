@@ -71,9 +71,9 @@ class LinkStackSource:
         if account.text("theme") not in ("", _DEFAULT_THEME):
             record.losses.append(f"the theme {account.text('theme')} is left out")
         if not record.alias:
-            record.problem = "littlelink_name is missing"
+            record.problem = "littlelink_name is missing."
         if account.text("block") == "yes":
-            record.problem = "the account was blocked there"
+            record.problem = "The account was blocked there."
         return record
 
 

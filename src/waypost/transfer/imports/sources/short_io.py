@@ -56,7 +56,7 @@ def _record(line: int, link: Fields, host: str) -> Record:
         record.is_disabled = True
         record.losses.append(DISABLED)
     if not record.alias:
-        record.problem = "this is the destination of the domain itself: set it in the domain, as root redirect"
+        record.problem = "This is the destination of the domain itself. Set it in the domain, as root redirect."
     if "splitURL" in link:
         record.losses.append("the A/B test is left out")
     if "integrationGA" in link:
