@@ -32,6 +32,9 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         assert top > 100
         page.locator("summary", has_text="More actions").click()
         check_layout(page, "menu of bulk actions")
+        names = page.locator(".menu-group button:visible")
+        assert names.count() == 4
+        assert names.evaluate_all("all => all.every((name) => name.scrollWidth <= name.clientWidth)")
         page.set_viewport_size({"width": 1280, "height": 600})
         page.get_by_role("group", name="Apply UTM template").get_by_role("button", name="Newsletter").click()
         toast = page.locator(".toast", has_text="The link was updated.")
@@ -88,3 +91,27 @@ def test_domain_of_all_matching_links_is_changed_except_conflicts(
         page.locator("main > .alert").get_by_role("button", name="Undo").click()
         expect(page.get_by_role("status").filter(has_text="29 links are as they were.")).to_be_visible()
     assert len({ana.details("url", link)["domain"] for link in ids}) == 1
+
+
+def test_selected_links_get_a_campaign_and_a_channel_that_are_created_in_place(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    ids = _fill(ana, 3)
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links?q=name")
+        dialog = page.get_by_role("dialog")
+        for menu, kind, name in (("Move to campaign", "campaign", "Autumn"), ("Add to channel", "channel", "Print")):
+            for row in (0, 2):
+                page.locator("tbody tr").nth(row).get_by_role("checkbox").check()
+            page.locator("summary", has_text=menu).click()
+            page.get_by_role("link", name=f"New {kind}", exact=True).click()
+            dialog.get_by_role("textbox", name="Name", exact=True).fill(name)
+            dialog.get_by_role("button", name=f"Create {kind}").click()
+            expect(page.get_by_text("2 links were updated.")).to_be_visible()
+            expect(page.locator("tbody .chip", has_text=name)).to_have_count(2)
+            page.locator("tbody tr").nth(1).get_by_role("checkbox").check()
+            page.locator("summary", has_text=menu).click()
+            expect(page.locator(".popover").get_by_role("button", name=name, exact=True).first).to_be_visible()
+            page.goto(f"{address}/dashboard/links?q=name")
+    assert [bool(ana.details("url", link)["campaign"]) for link in ids] == [True, False, True]
+    assert [len(ana.details("url", link)["channel"]) for link in ids] == [1, 0, 1]

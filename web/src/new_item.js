@@ -77,7 +77,7 @@ async function create(form, button) {
   const isCreated = response?.isRedirected && new URL(response.url).pathname !== SIGN_IN;
   if (isCreated) {
     if (isShown) close();
-    if (!(await addItems(link))) showToast(dialog.dataset.stale, 6000);
+    if (!(await addItems(link, true))) showToast(dialog.dataset.stale, 6000);
     return;
   }
   if (!response || response.isRedirected || !isShown) return showToast($(".toasts").dataset.failed, 6000);
@@ -118,8 +118,8 @@ function watchReturn(link) {
 }
 
 /** Adds new items to all lists of their kind on this page, and selects the first in that of the link. Returns whether
- * there was one. */
-async function addItems(link) {
+ * there was one. `runs`: an item that is an action on selected rows runs. */
+async function addItems(link, runs = false) {
   const kind = link.dataset.new;
   const response = await fetchPage(location.href, { signal: AbortSignal.timeout(TIMEOUT) });
   const [fresh] = response ? listsOf(response.page, kind) : [];
@@ -127,9 +127,9 @@ async function addItems(link) {
   let selected = null;
   for (const list of listsOf(document, kind)) {
     const [item] = merge(list, fresh);
-    if (item && link.closest(".field").contains(list)) selected = item;
+    if (item && link.closest(".field, .popover").contains(list)) selected = item;
   }
-  if (selected) select(selected);
+  if (selected) select(selected, runs);
   return Boolean(selected);
 }
 
@@ -139,7 +139,7 @@ function listsOf(page, kind) {
   return parts.flatMap((part) => [...part.querySelectorAll(`[data-items~="${kind}"]`)]);
 }
 
-const itemsOf = (list) => [...list.querySelectorAll(list.matches("select") ? "option" : "label")];
+const itemsOf = (list) => [...list.querySelectorAll(list.matches("select") ? "option" : "label, button")];
 const controlOf = (item) => item.control ?? item;
 const keyOf = (item) => `${controlOf(item).value} ${item.textContent}`;
 
@@ -153,15 +153,18 @@ function merge(list, fresh) {
     const own = same ?? document.importNode(item, true);
     if (!same) {
       added.unshift(own);
+      const last = itemsOf(list).at(-1) ?? $("input", list);
       if (next) next.before(own);
-      else (itemsOf(list).at(-1) ?? $("input", list)).after(own);
+      else if (last) last.after(own);
+      else list.append(own);
     }
     next = own;
   }
   return added;
 }
 
-function select(item) {
+function select(item, runs) {
+  if (item.matches("button")) return runs ? item.click() : item.focus();
   const control = item.matches("option") ? item.closest("select") : item.control;
   if (item.matches("option")) item.selected = true;
   else control.checked = true;
