@@ -49,3 +49,19 @@ def test_times_and_days_are_those_of_the_browser(
         )
         assert shown == today
         expect(page.locator(".date-range small")).to_have_text(f"Time zone: {named}.")
+
+
+def test_first_page_after_a_change_of_the_zone_has_the_days_of_the_new_one(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    kolkata = chrome.new_context(timezone_id="Asia/Kolkata", service_workers="block")
+    with window(chrome, context=kolkata) as seen:
+        sign_in_by_form(seen.page, address)
+        cookies = kolkata.cookies()
+    berlin = chrome.new_context(timezone_id="Europe/Berlin", service_workers="block")
+    berlin.add_cookies(cookies)  # type: ignore[arg-type]  # the cookies of a context are accepted by another one
+    with window(chrome, context=berlin) as seen:
+        page = seen.page
+        page.goto(f"{address}/dashboard/links/new")
+        expect(page.locator("#expiry-hint")).to_contain_text("Europe/Berlin")
+        assert page.locator("input[name=time_zone]").first.input_value() == "Europe/Berlin"

@@ -1,5 +1,6 @@
 // Stores the browser's time zone in a cookie. On the first page, which the server rendered without it, times are
-// converted here, unless the account has a time zone of its own.
+// converted here, unless the account has a time zone of its own. If the browser has another zone than the page, for example
+// after a journey, the page is loaded again: its days, charts and fields are of the former zone.
 import { formatDay } from "./locale.js";
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
@@ -15,4 +16,6 @@ if (!document.cookie.split("; ").includes(cookie)) {
     time.textContent = formatTime(new Date(time.dateTime));
     time.title = zone;
   }
+  const { browserZone } = document.documentElement.dataset;
+  if (browserZone && browserZone !== zone && document.cookie.split("; ").includes(cookie)) location.reload();
 }
