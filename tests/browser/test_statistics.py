@@ -80,3 +80,18 @@ def test_axis_has_numbers_of_the_language(
         expect(page.locator("[data-chart] canvas")).to_be_visible()
         page.wait_for_function("text => window.drawn.includes(text)", arg=text)
         assert "10k" not in page.evaluate("window.drawn")
+
+
+def test_tooltip_has_the_font_of_the_page_and_the_colon_of_the_language(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.context.add_cookies([{"name": "waypost_language", "value": "fr", "url": f"{address}/dashboard"}])
+        page.goto(f"{address}/dashboard/statistics")
+        page.locator(".chart .u-over").hover()
+        tooltip = page.locator(".chart .tooltip")
+        expect(tooltip).to_contain_text("Clics : ")
+        font = "element => getComputedStyle(element).fontFamily"
+        assert tooltip.evaluate(font) == page.locator("body").evaluate(font)

@@ -102,7 +102,10 @@ function draw(canvas) {
             const heading = document.createElement("strong");
             const isUnfinished = unfinished && index === rows.length - 1;
             heading.textContent = isUnfinished ? `${names[index]} (${unfinished})` : names[index];
-            const line = (number, series) => `${headings[number]}: ${formatNumber(series[index])}`;
+            const line = (number, series) =>
+              canvas.dataset.line
+                .replace("{label}", () => headings[number])
+                .replace("{number}", () => formatNumber(series[index]));
             const earlier = document.createElement("div");
             earlier.textContent = line(4, before);
             const happened = (events.get(index) ?? []).map((text) => {
