@@ -14,7 +14,7 @@ _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation 
   .forEach(transition => transition.finish())"""
 # Only violations: transferring the complete result takes longer than the checks. Contrast is checked on its own.
 _RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true},
-    "color-contrast": {enabled: false}, "link-in-text-block": {enabled: false}}})
+    "color-contrast": {enabled: false}}})
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
@@ -99,16 +99,21 @@ def faults(page: Page) -> list[Violation]:
     """Return the violations on a page."""
     _load(page)
     violations = page.evaluate(_RUN)
-    return [*((rule, impact, elements) for rule, impact, elements in violations), *color_faults(page)]
+    return [*((rule, impact, elements) for rule, impact, elements in violations), *_text_faults(page)]
 
 
 def color_faults(page: Page) -> list[Violation]:
-    """Return the texts with too little contrast. A look that passed on another page is not checked again."""
+    """Return the texts with too little contrast, and the links that have the color of the text around them."""
     _load(page)
+    links = page.evaluate(_RUN_LINKS)
+    return [*_text_faults(page), *((rule, impact, elements) for rule, impact, elements in links)]
+
+
+def _text_faults(page: Page) -> list[Violation]:
+    """Return the texts with too little contrast. A look that passed on another page is not checked again."""
     new = [look for look in page.evaluate(_FIND_TEXTS, _FLAT) if look not in _passed]
     passed, violations = page.evaluate(_RUN_COLORS, new)
     _passed.update(passed)
-    violations += page.evaluate(_RUN_LINKS)
     return [(rule, impact, elements) for rule, impact, elements in violations]
 
 
