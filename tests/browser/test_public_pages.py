@@ -10,7 +10,7 @@ from tests.conftest import Person
 from tests.support.accessibility import faults, show
 from tests.support.browser import window
 from tests.support.databases import ON_SQLITE
-from tests.support.layout import WIDTHS, layout_faults
+from tests.support.layout import faults_by_width
 from tests.support.public_pages import ROOT_PAGE, TARGET, public_pages
 from tests.support.visits import CHROME, clicks
 from waypost.items.moderation import reports
@@ -35,9 +35,7 @@ def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browse
             assert (public_page.path, response and response.status) == (public_page.path, public_page.status)
             if public_page.says:
                 expect(seen.page.get_by_text(public_page.says).first).to_be_visible()
-            for width in WIDTHS:
-                seen.page.set_viewport_size({"width": width, "height": 800})
-                problems[public_page.path, width] = layout_faults(seen.page)
+            problems[public_page.path, "layout"] = faults_by_width(seen.page)
             for screen in (DESKTOP, PHONE):
                 seen.page.set_viewport_size(screen["viewport"])
                 show(seen.page, screen["color_scheme"])

@@ -12,7 +12,7 @@ from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.form_pages import form_pages, public_form_pages, signed_out_paths, submit_in_browser
-from tests.support.layout import WIDTHS, layout_faults, mirror_faults
+from tests.support.layout import WIDTHS, faults_by_width, mirror_faults
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME
@@ -23,7 +23,6 @@ from waypost.items.moderation import reports
 from waypost.server.app import build
 
 pytestmark = ON_SQLITE
-_ATTEMPTS = 100
 _OPENED = "details.form-section, .chart-table, .breakdown details, .language-switch"
 
 
@@ -52,11 +51,7 @@ def _faults(page: Page) -> dict[object, list[str]]:
     page.evaluate(f"document.querySelectorAll('{_OPENED}').forEach(details => {{ details.open = true }})")
     faults: dict[object, list[str]] = {}
     for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        for _ in range(_ATTEMPTS):  # a chart follows the width of the screen a moment later
-            page.wait_for_timeout(50)
-            if not (faults := {**faults, width: layout_faults(page)})[width]:
-                break
+        faults[width] = faults_by_width(page, [width]).get(width, [])
         if width in (390, 1280):
             faults[width, "sides"] = mirror_faults(page)
     return {key: page_faults for key, page_faults in faults.items() if page_faults}

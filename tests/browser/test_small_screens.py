@@ -69,10 +69,10 @@ def test_long_words_fit_the_smallest_screen(
     with signed_in_page(chrome, address) as page:
         page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
         for path in ("", "/account", "/trash", "/admin/health"):
+            page.goto(f"{address}/dashboard{path}")
+            expect(page.locator("html")).to_have_attribute("lang", language)
             for width in (320, 360, 390):
                 page.set_viewport_size({"width": width, "height": 800})
-                page.goto(f"{address}/dashboard{path}")
-                expect(page.locator("html")).to_have_attribute("lang", language)
                 marks = page.locator(".tiles dt").evaluate_all(_WRAPPED)
                 faults[path, width] = [*layout_faults(page), *marks]
     assert {place: page_faults for place, page_faults in faults.items() if page_faults} == {}

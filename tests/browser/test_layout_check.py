@@ -1,0 +1,29 @@
+"""The layout check of pages: it names the widths at which a text leaves its box."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support import layout
+from tests.support.browser import window
+
+_PAGE = "<meta name=viewport content='width=device-width'><body><p style='width: {width}; overflow: clip'>{text}</p>"
+
+
+def test_width_at_which_text_leaves_its_box_is_found(chrome: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "_ATTEMPTS", 1)
+    with window(chrome) as seen:
+        seen.page.set_content(_PAGE.format(width="min(600px, 50vw)", text="x" * 40))
+        assert list(layout.faults_by_width(seen.page, (1280, 768, 320))) == [320]
+        seen.page.set_content(_PAGE.format(width="auto", text="Clay and glazes"))
+        assert layout.faults_by_width(seen.page) == {}
+
+
+def test_chart_that_follows_the_width_late_is_no_fault(chrome: Browser) -> None:
+    with window(chrome) as seen:
+        seen.page.set_content("<body style='margin: 0'><canvas width=1280 height=10 style='display: block'></canvas>")
+        seen.page.evaluate(
+            """new ResizeObserver(() => setTimeout(() => {
+              document.querySelector("canvas").width = innerWidth
+            }, 200)).observe(document.documentElement)"""
+        )
+        assert layout.faults_by_width(seen.page, (1280, 390)) == {}
