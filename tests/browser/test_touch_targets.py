@@ -1,6 +1,8 @@
-"""Touch targets on phones: every page has targets of at least 44 px, and still fits the screen."""
+"""Every page on a phone: it loads without layout shift, has targets of at least 44 px, and fits the screen."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -8,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
+from tests.support.crawl import crawl
 from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
 from tests.support.form_pages import (
@@ -18,7 +21,8 @@ from tests.support.form_pages import (
     submit_in_browser,
 )
 from tests.support.layout import layout_faults
-from tests.support.public_pages import ROOT_PAGE, public_pages
+from tests.support.layout_shift import is_frame, load, record_shifts, show_pictures_late, too_much_shift
+from tests.support.public_pages import ROOT_PAGE, public_pages, shared_statistics
 from tests.support.touch import small_targets, tall_rows
 from tests.support.visits import CHROME
 
@@ -37,43 +41,55 @@ _OPENED = "document.querySelectorAll('main details').forEach(details => { detail
 def phone(chrome: Browser) -> Iterator[Page]:
     """A page of a phone, whose pointer is a finger."""
     context = chrome.new_context(
-        user_agent=CHROME, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+        user_agent=CHROME,
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+        service_workers="block",
     )
     with window(chrome, context=context, stays=True) as seen:
         yield seen.page
     context.close()
 
 
-def _faults(page: Page, paths: Iterable[str], address: str, forms: Iterable[FormPage] = ()) -> dict[str, list[str]]:
-    """Return the targets that are too small and the texts outside their boxes, by page."""
-
-    def visit(path: str) -> Callable[[], object]:
-        return lambda: page.goto(f"{address}{path}")
-
-    def submit(form_page: FormPage) -> Callable[[], object]:
-        return lambda: submit_in_browser(page, address, form_page)
-
-    faults = {}
-    steps = {**{path: visit(path) for path in paths}, **{form.name: submit(form) for form in forms}}
-    for name, step in steps.items():
-        step()
-        small = small_targets(page)
-        page.evaluate(_OPENED)
-        faults[name] = [*small, *small_targets(page), *layout_faults(page)]
-    return {name: page_faults for name, page_faults in faults.items() if page_faults}
+def _opened(page: Page) -> list[str]:
+    """Open all parts of the page. Return the targets that are too small then."""
+    page.evaluate(_OPENED)
+    return small_targets(page)
 
 
-def test_targets_of_the_dashboard_are_large_enough(ana: Person, phone: Page, address: str, sample: None) -> None:
+_LOADED_CHECKS = {
+    "small targets": small_targets,
+    "small targets in opened parts": _opened,
+    "layout": layout_faults,
+}
+_CHECKS = {"layout shift": too_much_shift, **_LOADED_CHECKS}
+
+
+def _faults(page: Page, address: str, paths: Iterable[str], forms: Iterable[FormPage]) -> dict[str, Any]:
+    """Return the faults of pages and of responses to forms, by page and property."""
+    pages = {path: partial(load, page, f"{address}{path}") for path in paths}
+    responses = {form.name: partial(submit_in_browser, page, address, form) for form in forms}
+    return crawl(page, {**pages, **responses}, _CHECKS)
+
+
+def test_every_page_of_the_dashboard_suits_a_phone(ana: Person, phone: Page, slow_address: str, sample: None) -> None:
     public_pages(ana)
     posted = form_pages(ana)
-    assert _faults(phone, signed_out_paths(ana), address) == {}
-    sign_in(phone, address)
-    assert _faults(phone, dashboard_paths(), address, posted) == {}
+    sign_in(phone, slow_address)
+    frames = {path: partial(phone.goto, f"{slow_address}{path}") for path in dashboard_paths() if is_frame(path)}
+    assert crawl(phone, frames, _LOADED_CHECKS) == {}
+    record_shifts(phone)
+    paths = [path for path in dashboard_paths() if path not in frames]
+    assert _faults(phone, slow_address, paths, posted) == {}
 
 
-def test_targets_for_visitors_are_large_enough(ana: Person, phone: Page, public_address: str) -> None:
-    paths = [f"/{page.path}" for page in (*public_pages(ana), ROOT_PAGE)]
-    assert _faults(phone, paths, public_address, public_form_pages(ana, "before-poll")) == {}
+def test_every_page_for_visitors_suits_a_phone(ana: Person, phone: Page, slow_public_address: str) -> None:
+    paths = [*signed_out_paths(ana), *(f"/{page.path}" for page in (*public_pages(ana), ROOT_PAGE))]
+    paths += [f"/{path}" for path in shared_statistics(ana)]
+    record_shifts(phone)
+    show_pictures_late(phone)
+    assert _faults(phone, slow_public_address, paths, public_form_pages(ana, "before-poll")) == {}
 
 
 def test_rows_of_lists_are_low(ana: Person, phone: Page, address: str, sample: None) -> None:

@@ -1,0 +1,61 @@
+"""Layout shift while a page loads (CLS): its fonts and pictures are late."""
+
+import time
+from io import BytesIO
+
+from PIL import Image
+from playwright.sync_api import Page, Route
+
+_MAX_SHIFT = 0.05
+_LATE_SECONDS = 0.3
+_RECORD = """
+  window.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.layoutShift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def is_frame(path: str) -> bool:
+    """Return whether a page is a frame of another page, which forbids the script that records shifts."""
+    return path.endswith("/preview")
+
+
+def record_shifts(page: Page) -> None:
+    """Record the layout shift of each page from now on, and deliver fonts late."""
+    page.add_init_script(_RECORD)
+    page.route("**/*.woff2", _respond_late)
+
+
+def show_pictures_late(page: Page) -> None:
+    """Deliver pictures of public pages late, with proportions that are not those of their places."""
+    page.route(_is_picture, _show_portrait_late)
+
+
+def load(page: Page, url: str) -> None:
+    """Open a page and wait for all of its parts."""
+    page.goto(url, wait_until="networkidle")
+    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+
+
+def too_much_shift(page: Page) -> float:
+    """Return the layout shift of the page if it is too much, otherwise 0."""
+    shift = float(page.evaluate("layoutShift"))
+    return shift if shift > _MAX_SHIFT else 0
+
+
+def _is_picture(url: str) -> bool:
+    """Return whether the URL is that of a picture of a public page."""
+    return url.endswith((".png", "?preview=1", "format=svg"))
+
+
+def _show_portrait_late(route: Route) -> None:
+    portrait = BytesIO()
+    Image.new("RGB", (600, 900), "navy").save(portrait, "PNG")
+    time.sleep(_LATE_SECONDS)
+    route.fulfill(content_type="image/png", body=portrait.getvalue())
+
+
+def _respond_late(route: Route) -> None:
+    time.sleep(_LATE_SECONDS)
+    route.continue_()
