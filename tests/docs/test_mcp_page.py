@@ -5,10 +5,10 @@ import shlex
 from pathlib import Path
 
 from tests.support.mcp_calls import CALLS, options
-from waypost.integrations import mcp
+from tests.support.source import ROOT
 from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
 
-PAGE = Path(mcp.__file__).parents[3] / "docs" / "mcp.md"
+PAGE = ROOT / "docs" / "mcp.md"
 
 
 def test_page_lists_every_tool_with_its_effect() -> None:
