@@ -50,7 +50,7 @@ if __name__ != "waypost.server.app":
 """
 """Added to `server/app.py`, workers cannot start; added to another module, it cannot be imported."""
 _SECONDS = 60
-_PROGRESS = 200  # requests between two steps
+_PROGRESS = 60  # requests between two steps
 _ATTEMPTS = 50
 _TEMPORARY = {502, 503, 409}  # of a balancer, a node that stops, and a first attempt that is not completed
 
@@ -73,7 +73,7 @@ class Releases:
     def install_new(self, *, migration: str = _MIGRATION, broken: str = "") -> None:
         """Install a newer version, which changes a table. The end of the module `broken` raises an error."""
         package = self.folder / "new" / "waypost"
-        shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(SOURCE, package)  # with compiled modules: the times of their sources are kept
         init = package / "__init__.py"
         init.write_text(init.read_text().replace(__version__, NEW_VERSION))
         (package / "db" / "migrations" / "versions" / f"{NEXT_REVISION}_note.py").write_text(migration)
@@ -136,7 +136,7 @@ class Traffic:
             except (OSError, HTTPException, AssertionError) as error:
                 self.failures.append(f"{time.time():.2f} {work.__name__}: {error!r}")
                 connection.close()
-            stopping.wait(0.002)
+            stopping.wait(0.02)
         connection.close()
 
     def _visit_anew(self, connection: HTTPConnection) -> None:
