@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -61,12 +62,17 @@ def _messages(page: str) -> list[str]:
     return [" ".join(html.unescape(re.sub("<[^>]+>", "", part)).split()) for part in parts]
 
 
-def _api_names(message: str, page: str) -> set[str]:
-    """Return the names of the API in a message that are no words of a label. Values such as URLs are no names."""
+@lru_cache(maxsize=1)
+def _known_words(page: str) -> set[str]:
+    """Return the words of all labels of a page."""
     labels = " ".join(re.findall(r"<(?:label|legend|option)\b.*?</(?:label|legend|option)>", page, re.DOTALL))
     labels += " ".join(re.findall(r'aria-label="([^"]*)"', page))
-    known = _WORDS | set(re.findall(r"\w+", re.sub("<[^>]+>", " ", labels).lower()))
-    return set(re.findall(r"(?<![\w/.@:-])[a-z_]+(?![\w/@-])", message)) & (_API_NAMES - known)
+    return _WORDS | set(re.findall(r"\w+", re.sub("<[^>]+>", " ", labels).lower()))
+
+
+def _api_names(message: str, page: str) -> set[str]:
+    """Return the names of the API in a message that are no words of a label. Values such as URLs are no names."""
+    return set(re.findall(r"(?<![\w/.@:-])[a-z_]+(?![\w/@-])", message)) & (_API_NAMES - _known_words(page))
 
 
 def _text_fields(page: str) -> set[str]:

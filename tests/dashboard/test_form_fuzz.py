@@ -52,7 +52,7 @@ def names(dashboard: Browser, ana: Person) -> Sequence[str]:
     ana.call("POST", "/files/upload/a.bin", content=b"content")
     fields: set[str] = set()
     for route in _routes("GET"):
-        fields.update(_FIELD.findall(dashboard.client.get(_path(route)).text))
+        fields.update(_FIELD.findall(dashboard.client.get(_path(route)).content.decode(errors="replace")))
     parts = {part for name in fields for part in name.split(".")}
     return sorted((fields | parts | {"id", "item", "selected", "version"}) - {"token"})
 
