@@ -70,12 +70,12 @@ def _known_words(page: str) -> frozenset[str]:
     return _WORDS | set(re.findall(r"\w+", re.sub("<[^>]+>", " ", labels).lower()))
 
 
-def _api_names(message: str, page: str) -> frozenset[str]:
+def _api_names(message: str, page: str) -> set[str]:
     """Return the names of the API in a message that are no words of a label. Values such as URLs are no names."""
     return set(re.findall(r"(?<![\w/.@:-])[a-z_]+(?![\w/@-])", message)) & (_API_NAMES - _known_words(page))
 
 
-def _text_fields(page: str) -> frozenset[str]:
+def _text_fields(page: str) -> set[str]:
     form = max(re.findall(r'<form\b[^>]*method="post".*?</form>', page, re.DOTALL), key=len)
     return {match[1] for match in _INPUT.finditer(form) if not _NOT_TEXT.search(match[0])} - {"token", "version"}
 

@@ -1,6 +1,7 @@
 """The `waypost domain` commands: branded domains of all accounts."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -94,7 +95,7 @@ def _move(database: Database, settings: Settings, account: int, ids: Sequence[in
 
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
-        refused |= database.write(lambda tx: work(tx, batch))  # noqa: B023  # called at once
+        refused |= database.write(partial(work, batch=batch))
     return refused
 
 

@@ -192,7 +192,7 @@ def empty(context: PageContext) -> Response:
     for until in context.selected_ids("until"):
         more_remains = True
         while more_remains:
-            more_remains = context.write(lambda tx, until=until: ops.purge_oldest(tx, context.account, until=until))  # type: ignore[misc]
+            more_remains = context.write(partial(ops.purge_oldest, account=context.account, until=until))
     return context.redirect(_LIST, message="The trash was emptied.")
 
 

@@ -91,6 +91,11 @@ def counted_page(tx: Connection, query: Select[Any], window: PageRequest, record
     return Page([record(**row) for row in rows], total, window)
 
 
+def fetch_all(tx: Connection, query: Select[Any]) -> Sequence[Any]:
+    """Return the rows of a query."""
+    return tx.execute(query).all()
+
+
 def get_owned(tx: Connection, table: Table, account: int, item: int, record: type[R]) -> R:
     """Return the account's row with this id. Raises NOT_FOUND, also for a row of another account.
 

@@ -6,7 +6,9 @@ This is the only module with NumPy. It is loaded with the first page that needs 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -190,7 +192,7 @@ class _Columns:
         for name in SINGLE:
             if name in visit_filter.labels:
                 value = visit_filter.labels[name]
-                yield name, self._table(name, lambda label: label == value)  # noqa: B023  # called at once
+                yield name, self._table(name, partial(eq, value))
 
     def _table(self, column: str, matches: Callable[[Any], bool]) -> Mask:
         return np.fromiter(map(matches, self._labels[column]), bool, self._size(column))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -42,7 +43,7 @@ def export(
     if where is not None:
         conditions.append(where)
     last_id = 0
-    while rows := database.read(lambda tx: _page(tx, conditions, last_id)):  # noqa: B023  # called at once
+    while rows := database.read(partial(_page, conditions=conditions, last_id=last_id)):
         last_id = rows[-1]["id"]
         exported = [_export_row(row) for row in rows]
         if form == "csv":

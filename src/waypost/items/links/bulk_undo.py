@@ -4,6 +4,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select
@@ -103,7 +104,7 @@ def _restore(tx: Connection, account: int, replaced: Replaced, settings: Setting
         else:
             fields = {"domain": old[0] or settings.own_host, "custom": old[1]}
         is_same = link in current and [current[link][name] for name in names] == new
-        if is_same and _is_done(tx, lambda: ops.change(tx, account, link, settings=settings, **fields)):  # noqa: B023
+        if is_same and _is_done(tx, partial(ops.change, tx, account, link, settings=settings, **fields)):
             restored += 1
     return restored
 
@@ -116,7 +117,7 @@ def _restore_column(tx: Connection, account: int, replaced: Replaced) -> int:
             ids_by_value[old].append(link)
     restored = 0
     for value, ids in ids_by_value.items():
-        if _is_done(tx, lambda: _SETTERS[replaced.kind](tx, account, ids, value)):  # noqa: B023
+        if _is_done(tx, partial(_SETTERS[replaced.kind], tx, account, ids, value)):
             restored += len(ids)
     return restored
 

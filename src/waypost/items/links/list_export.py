@@ -1,6 +1,7 @@
 """The list of links as CSV, with the list's search and filters."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -32,7 +33,7 @@ def lines(context: PageContext, query: ListQuery) -> Iterator[str]:
     """
     yield csv_export.lines([_COLUMNS])
     below: int | None = None
-    while rows := context.read(lambda tx, below=below: _rows(tx, context, query, below)):  # type: ignore[misc]
+    while rows := context.read(partial(_rows, context=context, query=query, below=below)):
         below = rows[-1][0]
         yield csv_export.lines(rows)
 
@@ -42,7 +43,7 @@ def lines_of(context: PageContext, ids: Sequence[int]) -> Iterator[str]:
     yield csv_export.lines([_COLUMNS])
     for start in range(0, len(ids), _BATCH):
         part = ids[start : start + _BATCH]
-        yield csv_export.lines(context.read(lambda tx, part=part: _rows_of(tx, context, part)))  # type: ignore[misc]
+        yield csv_export.lines(context.read(partial(_rows_of, context=context, ids=part)))
 
 
 def _rows(tx: Connection, context: PageContext, query: ListQuery, below: int | None) -> Sequence[Sequence[Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
@@ -81,7 +82,7 @@ def export(database: Database, account: int, overlay: int) -> Iterator[str]:
     """
     yield ",".join(CSV_COLUMNS) + "\r\n"
     last_id = 0
-    while batch := database.read(lambda tx, after=last_id: _read_after(tx, account, overlay, after)):  # type: ignore[misc]
+    while batch := database.read(partial(_read_after, account=account, overlay=overlay, last_id=last_id)):
         last_id = batch[-1].id
         yield csv_export.lines(
             (item.id, clock.text(item.created), item.link or "", item.name, item.email, item.message, item.choice)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -209,7 +210,7 @@ def _files(
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of each picture, read and drawn one after the other."""
     for member, name in zip(members, export.unique_file_names(members, form), strict=True):
-        new = context.read(lambda tx, member=member: export.to_draw(tx, member, context.settings))  # type: ignore[misc]
+        new = context.read(partial(export.to_draw, member=member, settings=context.settings))
         if new is not None:
             yield name, design(new.text, new.style, new.logo).render(form, size)
 

@@ -7,6 +7,7 @@ archive, with one record per entry, is in memory until the end.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, Row, func, select
 from waypost import __version__
 from waypost.core import clock, csv_export
 from waypost.core.settings import Settings
-from waypost.db import schema
+from waypost.db import crud, schema
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
 from waypost.http import file_names
@@ -153,7 +154,7 @@ def _write_files(source: Source, stream: ZipStream, last_file: int) -> tuple[int
     c = schema.files.c
     query = select(c.id, c.object, c.filename).order_by(c.id).limit(_FILES_PER_READ)
     query = query.where(c.account == source.account, c.purged.is_(None), c.id <= last_file)
-    while files := source.database.read(lambda tx: tx.execute(query.where(c.id > last)).all(), autocommit=True):  # noqa: B023  # called at once
+    while files := source.database.read(partial(crud.fetch_all, query=query.where(c.id > last)), autocommit=True):
         last = files[-1].id
         for file in files:
             name = f"files/{file.id}-{file_names.portable(file.filename)}"

@@ -1,6 +1,7 @@
 """Links as CSV with the columns of another service: Shlink's web client, or Dub's export."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, RowMapping, select
@@ -27,7 +28,7 @@ def lines(database: Database, settings: Settings, account: int, service: Service
     """
     yield csv_export.lines([COLUMNS[service]])
     last = 0
-    while rows := database.read(lambda tx: _rows(tx, account, last)):  # noqa: B023  # called at once
+    while rows := database.read(partial(_rows, account=account, last=last)):
         last = rows[-1][0]["id"]
         yield csv_export.lines(_row(service, settings, *row) for row in rows)
 

@@ -6,10 +6,11 @@ statistics show them apart and `waypost clicks verify` leaves them out.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import (
@@ -23,6 +24,7 @@ from waypost.clicks.ingest.aggregate import (
 )
 from waypost.clicks.ingest.bulk_upsert import transpose, upsert_counts
 from waypost.clicks.ingest.label_limits import limit_labels
+from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, import_clicks, import_plans, import_rows
 from waypost.transfer.imports import plans
@@ -102,7 +104,7 @@ def _create_partitions(database: Database, account: int, plan: int) -> None:
     days: set[int] = set()
     position = 0
     while not database.is_sqlite:
-        rows = database.read(lambda tx, last=position: tx.execute(_batch(account, plan, last, _ROWS_PER_INSERT)).all())  # type: ignore[misc]
+        rows = database.read(partial(crud.fetch_all, query=_batch(account, plan, position, _ROWS_PER_INSERT)))
         if not rows:
             break
         days |= {entry[0] // DAY for row in rows for entry in row.clicks}
@@ -113,7 +115,7 @@ def _create_partitions(database: Database, account: int, plan: int) -> None:
 def _apply_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     is_plan = (_PLAN.id == plan, _PLAN.account == account)
     position = tx.execute(select(_PLAN.clicks_position).where(*is_plan).with_for_update()).scalar_one()
-    rows = tx.execute(_batch(account, plan, position, size)).all()
+    rows = crud.fetch_all(tx, _batch(account, plan, position, size))
     if rows:
         tx.execute(update(import_plans).where(*is_plan).values(clicks_position=rows[-1].id))
         _add(tx, account, _by_item(tx, account, plan, rows), sign=1)
@@ -123,7 +125,7 @@ def _apply_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
 def _remove_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     is_plan = (_PLAN.id == plan, _PLAN.account == account)
     position = tx.execute(select(_PLAN.clicks_position).where(*is_plan).with_for_update()).scalar_one()
-    rows = tx.execute(_batch(account, plan, 0, size).where(_clicks.id <= position)).all()
+    rows = crud.fetch_all(tx, _batch(account, plan, 0, size).where(_clicks.id <= position))
     if rows:
         _add(tx, account, _by_item(tx, account, plan, rows), sign=-1)
         is_removed = _clicks.id.in_([row.id for row in rows])
@@ -131,7 +133,7 @@ def _remove_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     return bool(rows)
 
 
-def _batch(account: int, plan: int, position: int, size: int) -> Any:
+def _batch(account: int, plan: int, position: int, size: int) -> Select[Any]:
     query = select(_clicks.id, _clicks.line, _clicks.clicks)
     query = query.where(_clicks.plan == plan, _clicks.account == account, _clicks.id > position)
     return query.order_by(_clicks.id).limit(size)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Connection, Delete, delete, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
+from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import import_clicks, import_parts, import_plans, import_rows, orphan_objects
 from waypost.transfer.imports import plans
@@ -76,7 +78,7 @@ def empty(database: Database, account: int, plan: int) -> None:
     for table in (import_rows, import_clicks, import_parts):
         oldest = select(table.c.id).where(table.c.plan == plan, table.c.account == account).limit(BATCH * 4)
         statement = delete(table).where(table.c.id.in_(oldest), table.c.account == account)
-        while database.write(lambda tx, statement=statement: _delete_batch(tx, account, plan, statement)):  # type: ignore[misc]
+        while database.write(partial(_delete_batch, account=account, plan=plan, statement=statement)):
             pass
 
 
@@ -142,12 +144,15 @@ def _release_files(database: Database, account: int, plan: int) -> None:
     last = 0
     while True:
         page = query.where(_row.line > last).order_by(_row.line).limit(BATCH)
-        rows = database.read(lambda tx, page=page: tx.execute(page).all())  # type: ignore[misc]
+        rows = database.read(partial(crud.fetch_all, query=page))
         if not rows:
             return
         last = rows[-1].line
         files = (Content.read(row.fields).stored for row in rows)
         names = [stored["object"] for stored in files if stored]
-        is_staged = (orphan_objects.c.object.in_(names), orphan_objects.c.deleting.is_(False))
-        statement = update(orphan_objects).where(*is_staged).values(due=clock.now())
-        database.write(lambda tx, statement=statement: tx.execute(statement))  # type: ignore[misc]
+        database.write(partial(_release, objects=names))
+
+
+def _release(tx: Connection, objects: Sequence[str]) -> None:
+    is_staged = (orphan_objects.c.object.in_(objects), orphan_objects.c.deleting.is_(False))
+    tx.execute(update(orphan_objects).where(*is_staged).values(due=clock.now()))

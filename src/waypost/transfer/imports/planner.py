@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeGuard
 
 from sqlalchemy import Connection, select
@@ -88,7 +89,7 @@ def read(
     records = iter(source)
     while batch := _next_batch(records):
         passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
-        rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
+        rows = database.read(partial(planner.rows, records=batch))
         for row, record, password in zip(rows, batch, passwords, strict=True):
             content: Content = row["fields"]
             if record.kind == "link":
@@ -98,7 +99,7 @@ def read(
         check()
         planner.check_limit(len(batch))
         clicks.flush()
-        database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
+        database.write(partial(plans.add_rows, account=account, plan=plan, rows=rows))
     if _is_archive(source):
         parts.store(database, account, plan, source, check)
     database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))

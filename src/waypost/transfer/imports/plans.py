@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import Connection, case, func, insert, select, update
@@ -271,7 +272,7 @@ def rows(database: Database, account: int, plan: int) -> Iterator[Row]:
         # By line, because the index (plan, line) has this order: by id, SQLite would sort all rows for each read.
         query = select(*_ROW_COLUMNS).where(_row.plan == plan, _row.account == account, _row.line > last)
         query = query.order_by(_row.line).limit(_LINES_PER_READ)
-        batch = database.read(lambda tx, query=query: tx.execute(query).all())  # type: ignore[misc]
+        batch = database.read(partial(crud.fetch_all, query=query))
         if not batch:
             return
         yield from (Row(*row) for row in batch)

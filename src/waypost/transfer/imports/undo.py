@@ -57,8 +57,8 @@ def preview(database: Database, account: int) -> Preview:
     plan = database.read(lambda tx: plans.current(tx, account))
     _require_applied(plan)
     total, last = Preview(edited=database.read(lambda tx: _moved(tx, account, plan.id))), 0
-    while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last, limit=BATCH)):  # type: ignore[misc]
-        total = database.read(lambda tx, rows=rows, total=total: _add(tx, account, rows, total))  # type: ignore[misc]
+    while rows := database.read(partial(_applied_rows, account=account, plan=plan.id, after=last, limit=BATCH)):
+        total = database.read(partial(_add, account=account, rows=rows, total=total))
         last = rows[-1].line
     return total
 
@@ -84,7 +84,7 @@ def run(database: Database, account: int, plan: int, check: Callable[[], object]
     for are_foundations in (False, True):  # items are deleted before those that they refer to
         pace, last = Pace(database, BATCH, MAX_BATCH), 0
         undo_batch = partial(_undo_batch, account=account, plan=plan, are_foundations=are_foundations)
-        while last := pace.write(lambda tx, size, last=last, work=undo_batch: work(tx, after=last, size=size)):  # type: ignore[misc]
+        while last := pace.write(partial(undo_batch, after=last)):
             check()
     database.write(lambda tx: _remove_added(tx, account, plan))
 
@@ -213,7 +213,7 @@ def _extended(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> set[i
     return {row.id for row in created if counts.get(row.item, 0) > len(set(row.content.tags))}
 
 
-def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: int, are_foundations: bool) -> int:
+def _undo_batch(tx: Connection, size: int, *, account: int, plan: int, after: int, are_foundations: bool) -> int:
     """Undo the next rows after a line. Return the line of the last one; 0 if there were none."""
     plans.hold(tx, account, plan)
     rows = _applied_rows(tx, account, plan, after=after, limit=size, are_foundations=are_foundations)

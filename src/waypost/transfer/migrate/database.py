@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def _migrate(source: Connection, target: Database, progress: ProgressCallback) -
     total = sum(_count(source, table) for table in metadata.sorted_tables)
     resumed = rows = checked = 0
     for table in metadata.sorted_tables:
-        present = target.read(lambda tx: _count(tx, table))  # noqa: B023  # called at once
+        present = target.read(partial(_count, table=table))
         resumed += present
         rows += _copy_table(source, target, table, present, _part(progress, "copy", rows, total))
     for table in metadata.sorted_tables:
@@ -116,8 +117,8 @@ def _copy_table(source: Connection, target: Database, table: Table, present: int
     done = present
     on_rows(done)
     for batch in _batches(source, table, target.read(lambda tx: _position(tx, table))):
-        target.write(lambda tx: partitions.ensure_for_rows(tx, table.name, batch))  # noqa: B023  # called at once
-        target.write(lambda tx: _copy(tx, table, batch))  # noqa: B023  # called at once
+        target.write(partial(partitions.ensure_for_rows, table=table.name, rows=batch))
+        target.write(partial(_copy, table=table, batch=batch))
         done += len(batch)
         on_rows(done)
     return done

@@ -1,6 +1,7 @@
 """Application of the parts of an archive: rows are added to the items that the import created, and removed by undo."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -87,7 +88,7 @@ def _create_partitions(database: Database, account: int, plan: int) -> None:
     days: dict[str, set[int]] = {"clicks_by_time": set(), "clicks_by_label": set(), "visits": set()}
     last = 0
     while not database.is_sqlite:
-        parts = database.read(lambda tx, last=last: _next_parts(tx, account, plan, _PARTS_PER_READ, last))  # type: ignore[misc]
+        parts = database.read(partial(_next_parts, account=account, plan=plan, size=_PARTS_PER_READ, after=last))
         if not parts:
             break
         last = parts[-1].id
@@ -97,4 +98,4 @@ def _create_partitions(database: Database, account: int, plan: int) -> None:
                 days[part.sheet] |= {row[2] // unit for row in part.content["rows"]}
     tables = {"clicks_by_time": "click_times", "clicks_by_label": "click_labels", "visits": "events"}
     for sheet, table in tables.items():
-        database.write(lambda tx, sheet=sheet, table=table: partitions.ensure(tx, days[sheet], [table]))  # type: ignore[misc]
+        database.write(partial(partitions.ensure, days=days[sheet], tables=[table]))
