@@ -45,7 +45,7 @@ def configure(settings: Settings) -> None:
         logging.getLogger(library).setLevel(logging.WARNING)
 
 
-def _escape_values(logger: Any, method: str, event: EventDict) -> EventDict:  # noqa: ARG001  # signature of a Processor
+def _escape_values(_logger: Any, _method: str, event: EventDict) -> EventDict:
     return {
         escape_control_characters(name): _escaped(value, keep="\n\t" if name == "exception" else "")
         for name, value in event.items()

@@ -33,16 +33,16 @@ def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterab
     """Add to columns of existing rows. An item of `rows` is an id, the increment of each column, and ignored values."""
     if tx.dialect.name == "sqlite":
         assignments = ", ".join(f"{name} = {name} + ?" for name in columns)
-        sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"  # noqa: S608  # constant names
+        sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"
         for part in batches(rows, _SQLITE_ROWS):
             tx.exec_driver_sql(sql, [(*row[1 : len(columns) + 1], row[0]) for row in part])
         return
     names = ("id", *columns)
     assignments = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)
     # Lock all rows in the order of their ids before changing any, so that concurrent ingesters do not deadlock.
-    lock = f"SELECT id FROM {table.name} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608  # constant names
+    lock = f"SELECT id FROM {table.name} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE"
     change = (
-        f"UPDATE {table.name} SET {assignments} FROM unnest({_placeholders(table, names)}) "  # noqa: S608  # constant names
+        f"UPDATE {table.name} SET {assignments} FROM unnest({_placeholders(table, names)}) "
         f"AS added ({', '.join(names)}) WHERE {table.name}.id = added.id"
     )
     for part in batches(rows, _POSTGRES_ROWS):
@@ -64,7 +64,7 @@ def insert(tx: Connection, table: Table, columns: Columns, suffix: str = "") -> 
             sql = f"{into} VALUES {', '.join([group] * len(part[0]))}{suffix}"
             inserted = tx.exec_driver_sql(sql, tuple(chain.from_iterable(zip(*part, strict=True))))
         else:
-            sql = f"{into} SELECT * FROM unnest({_placeholders(table, columns)}){suffix}"  # noqa: S608  # constant names
+            sql = f"{into} SELECT * FROM unnest({_placeholders(table, columns)}){suffix}"
             inserted = tx.exec_driver_sql(sql, tuple(map(_array_literal, part)))
         if inserted.returns_rows:
             returned.append(inserted.all())
@@ -90,11 +90,11 @@ def select_by_keys(
             key_rows = f"WITH key_rows ({names}) AS (VALUES {', '.join([group] * len(part[0]))})"
             # CROSS JOIN: otherwise SQLite can read the whole table for each key.
             joined = f"key_rows CROSS JOIN {table.name} USING ({names})"
-            sql = f"{key_rows} SELECT {names}, {column} FROM {joined}{suffix}"  # noqa: S608  # constant names
+            sql = f"{key_rows} SELECT {names}, {column} FROM {joined}{suffix}"
             parameters = tuple(chain.from_iterable(zip(*part, strict=True)))
         else:
             key_rows = f"unnest({_placeholders(table, keys)}) AS key_rows ({names})"
-            sql = f"SELECT {names}, {column} FROM {key_rows} JOIN {table.name} USING ({names}){suffix}"  # noqa: S608  # constant names
+            sql = f"SELECT {names}, {column} FROM {key_rows} JOIN {table.name} USING ({names}){suffix}"
             parameters = tuple(map(_array_literal, part))
         yield from tx.exec_driver_sql(sql, parameters).all()
 

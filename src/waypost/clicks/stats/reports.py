@@ -68,20 +68,20 @@ class StatisticsBlock:
     """Statistics of an item over its whole life. Counts by label are strings."""
 
     clicks: Clicks
-    uniqueClicks: UniqueClicks  # noqa: N815  # the API document's spelling, here and below
-    topCountries: Annotated[_Labels, Field(description="Clicks by country.", examples=[{"Germany": "80"}])] = field(  # noqa: N815
+    uniqueClicks: UniqueClicks
+    topCountries: Annotated[_Labels, Field(description="Clicks by country.", examples=[{"Germany": "80"}])] = field(
         default_factory=dict
     )
-    topReferrers: Annotated[  # noqa: N815
+    topReferrers: Annotated[
         _Labels, Field(description="Clicks by site that visitors came from.", examples=[{"news.example.com": "41"}])
     ] = field(default_factory=dict)
-    topBrowsers: Annotated[_Labels, Field(description="Clicks by browser.", examples=[{"Firefox": "52"}])] = field(  # noqa: N815
+    topBrowsers: Annotated[_Labels, Field(description="Clicks by browser.", examples=[{"Firefox": "52"}])] = field(
         default_factory=dict
     )
-    topOs: Annotated[_Labels, Field(description="Clicks by operating system.", examples=[{"Android": "61"}])] = field(  # noqa: N815
+    topOs: Annotated[_Labels, Field(description="Clicks by operating system.", examples=[{"Android": "61"}])] = field(
         default_factory=dict
     )
-    socialCount: Annotated[  # noqa: N815
+    socialCount: Annotated[
         Mapping[str, int],
         Field(
             description="Clicks from Facebook (`social_a`), X (`social_b`) and Instagram (`social_c`).",
@@ -95,7 +95,7 @@ class VisitCounts:
     """Visits by outcome."""
 
     clicks: Clicks = 0
-    uniqueClicks: UniqueClicks = 0  # noqa: N815
+    uniqueClicks: UniqueClicks = 0
     bots: Annotated[int, Field(description="Visits by crawlers.", examples=[14])] = 0
     previews: Annotated[int, Field(description="Link previews of chats and social networks.", examples=[6])] = 0
     others: Annotated[int, Field(description="HEAD requests and prefetches.", examples=[2])] = 0

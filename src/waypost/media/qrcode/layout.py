@@ -164,16 +164,16 @@ class _Pen(BasePen):  # type: ignore[misc]  # fontTools has no types
         self.moves: list[tuple[str, Move]] = []
         self._em = em
 
-    def _moveTo(self, point: Move) -> None:  # noqa: N802  # BasePen's names, here and below
+    def _moveTo(self, point: Move) -> None:
         self._take("M", point)
 
-    def _lineTo(self, point: Move) -> None:  # noqa: N802
+    def _lineTo(self, point: Move) -> None:
         self._take("L", point)
 
-    def _curveToOne(self, *points: Move) -> None:  # noqa: N802
+    def _curveToOne(self, *points: Move) -> None:
         self._take("C", *points)
 
-    def _closePath(self) -> None:  # noqa: N802
+    def _closePath(self) -> None:
         self._take("Z")
 
     def _take(self, step: str, *points: Move) -> None:
