@@ -1,7 +1,11 @@
-"""The processor time of the tests by folder, printed at the end of a run."""
+"""The processor time of the tests by folder, printed at the end of a run.
+
+`tool.waypost.processor-seconds` of pyproject.toml is the budget of each folder. A run fails if one is exceeded by half.
+"""
 
 import os
 import resource
+import tomllib
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +15,7 @@ import pytest
 
 _OUTPUT = "processor_seconds"
 _TICKS = os.sysconf("SC_CLK_TCK")
+_TOLERANCE = 1.5  # a machine that does other work counts more seconds for the same tests
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,7 +29,10 @@ class _ProcessorTime:
     def __init__(self, config: pytest.Config) -> None:
         """Begin at zero."""
         self._seconds: dict[str, float] = defaultdict(float)
+        self._wall: dict[str, float] = defaultdict(float)
         self._config = config
+        project = tomllib.loads((config.rootpath / "pyproject.toml").read_text("utf-8"))
+        self._budgets: dict[str, float] = project["tool"]["waypost"]["processor-seconds"]
         self._before = _processor_seconds()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -38,10 +46,17 @@ class _ProcessorTime:
             self._count(item)
         return result
 
-    def pytest_sessionfinish(self) -> None:
-        """Send the sums to the process that started this one."""
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add the duration of a part of a test, in the process that prints them."""
+        self._wall[Path(report.nodeid).parts[1]] += report.duration
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send the sums to the process that started this one; there, fail the run if a folder exceeds its budget."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = dict(self._seconds)
+        elif session.exitstatus == pytest.ExitCode.OK and self._exceeded():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -50,11 +65,20 @@ class _ProcessorTime:
             self._seconds[name] += seconds
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the time of each folder, the most expensive first."""
+        """Print the time and the budget of each folder, the most expensive first, and the sum of the durations."""
         terminalreporter.section("processor seconds")
         for name, seconds in sorted(self._seconds.items(), key=lambda item: -item[1]):
-            terminalreporter.write_line(f"{name:14}{seconds:8.1f}")
-        terminalreporter.write_line(f"{'all':14}{sum(self._seconds.values()):8.1f}")
+            budget, wall = self._budgets.get(name, 0), self._wall[name]
+            terminalreporter.write_line(f"{name:14}{seconds:8.1f} of {budget:5}, in {wall:6.0f} s")
+        seconds, budget = sum(self._seconds.values()), sum(self._budgets.values())
+        terminalreporter.write_line(f"{'all':14}{seconds:8.1f} of {budget:5}, in {sum(self._wall.values()):6.0f} s")
+        for name in self._exceeded():
+            terminalreporter.write_line(
+                f"FAILED tests/{name}: more than {_TOLERANCE} times its budget in pyproject.toml"
+            )
+
+    def _exceeded(self) -> list[str]:
+        return [name for name, seconds in self._seconds.items() if seconds > _TOLERANCE * self._budgets.get(name, 0)]
 
     def _count(self, item: pytest.Item) -> None:
         now = _processor_seconds()
