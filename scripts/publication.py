@@ -2,7 +2,7 @@
 
 The settings are `repository` and `image` in the table `tool.waypost` of pyproject.toml. Both are empty until the first
 release, and scripts/release.py refuses to release without a repository. `make docs` writes the parts between the marks
-of each file, and the image into the templates of catalogs.
+of each file, the image into the templates of catalogs, and the version into the package of YunoHost.
 """
 
 import re
@@ -18,6 +18,7 @@ _MARKED = re.compile(
     r"^(?P<start> *(?:<!--|#) install: (?P<name>[\w-]+)[^\n]*\n).*?(?P<end>^ *(?:<!--|#) end of install)", re.M | re.S
 )
 _IMAGE = re.compile(r"(?<=image: waypost:)\d\S*")
+_YUNOHOST_VERSION = re.compile(r'(?<=^version = ")[^"~]+', re.M)
 _CATALOG_IMAGE = re.compile(r"(?<=image: |sitory>)[^\s<]+")
 
 
@@ -56,14 +57,18 @@ def files(root: Path, publication: Publication) -> dict[Path, str]:
     names = ["README.md", "CONTRIBUTING.md", "pyproject.toml", "client/pyproject.toml", "deploy/Dockerfile"]
     names += ["charts/waypost/Chart.yaml", "charts/waypost/values.yaml"]
     pages = sorted((root / "docs").glob("*.md"))
-    catalogs = sorted((root / "catalogs").iterdir())
-    paths = [*(root / name for name in names), *pages, *sorted((root / "deploy").glob("compose.*.yaml")), *catalogs]
+    catalogs = sorted(path for path in (root / "catalogs").iterdir() if path.is_file())
+    package = root / "catalogs" / "yunohost" / "manifest.toml"
+    composed = sorted((root / "deploy").glob("compose.*.yaml"))
+    paths = [*(root / name for name in names), *pages, *composed, *catalogs, package]
     written = {}
     for path in paths:
         text = path.read_text()
         new = _MARKED.sub(lambda mark: f"{mark['start']}{_PARTS[mark['name']](publication)}{mark['end']}", text)
         if path in catalogs:
             new = _CATALOG_IMAGE.sub(f"{publication.image or 'waypost'}:{publication.version}", new)
+        elif path == package:
+            new = _YUNOHOST_VERSION.sub(publication.version, new)
         elif path.suffix == ".yaml":
             new = _IMAGE.sub(publication.version, new)
         if _MARKED.search(text) or new != text:

@@ -131,5 +131,7 @@ def test_each_release_writes_its_image_into_every_template(tmp_path: Path, image
             tmp_path, publication.Publication(version, "https://code.example.com/waypost", image)
         )
         for path in (tmp_path / "catalogs").iterdir():
+            if path.name == "yunohost":
+                continue  # installs the wheel: test_yunohost_package.py
             path.write_text(written[path])
             assert path.read_text().count(f"{image}:{version}") == 1, path.name
