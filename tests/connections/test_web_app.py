@@ -67,6 +67,8 @@ def test_shared_page_is_kept_during_sign_in(ana: Person, browser: Browser) -> No
 def test_offline_page_is_the_same_for_everybody(dashboard: Browser, service: AsgiClient) -> None:
     browser = new_browser(service)
     assert browser.get("/offline").text == dashboard.get("/offline").text
+    assert dashboard.submit_for_message("/account/timezone", "/account", timezone="Asia/Kolkata") == "Saved."
+    assert browser.get("/offline").text == dashboard.get("/offline").text
     worker = browser.get("/service-worker.js")
     assert (worker.headers["content-type"], worker.headers["cache-control"]) == (
         "text/javascript; charset=utf-8",
