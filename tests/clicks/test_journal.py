@@ -257,3 +257,17 @@ def test_wakeup_of_stopping_ingester_is_harmless(tmp_path: Path, monkeypatch: py
     wake_ingester(tmp_path)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
+
+
+def test_fault_ends_without_a_click_when_the_journal_can_be_written_again(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    journal = Journal(folder)
+    folder.rmdir()
+    folder.touch()
+    assert not journal.write(b"a line\n")
+    journal.rotate()
+    assert journal.fault
+    folder.unlink()
+    journal.rotate()
+    assert (journal.fault, journal.lost) == ("", 1)
+    assert [*folder.iterdir()] == []

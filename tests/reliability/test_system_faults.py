@@ -73,6 +73,7 @@ def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) 
         assert server.output().count("clicks are lost") == 1
         assert "journal maintenance failed" not in server.output()
         (disk / "ballast").unlink()
+        until(lambda: server.call("GET", "/readyz").json()["status"] == "ok")
         answered["hot"] += _visit(server, "hot", 30)
         assert sum(_clicks(server, key, alias) for alias in answered) == sum(answered.values()) - lost
         assert server.call("GET", "/readyz").json()["clicks_lost"] == lost

@@ -7,6 +7,7 @@ nothing writes to the segment again. Closed segments are deleted once they are c
 import errno
 import fcntl
 import os
+import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -19,6 +20,7 @@ _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"
 _MAX_AGE_SECONDS = 3.0  # a counted address is deleted from the disk within ten seconds (decision 47)
 _MAX_BYTES = 64 * 1024 * 1024
+_PROBE_BYTES = 4096  # a block of most file systems
 _LOG_SECONDS = 60.0  # between two log entries about lost clicks
 
 
@@ -35,7 +37,7 @@ class Journal:
         self._is_unsynced = False
         self.lost = 0
         self.fault = ""
-        """The reason why the last click could not be written; "" if it was."""
+        """The reason why the last click could not be written; "" if it was, or if the next one can be."""
         self._reported_lost = 0
         self._reported_until = 0.0
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +83,8 @@ class Journal:
         """
         self._report_lost()
         self._keep_segment()
+        if self.fault and self._is_writable():
+            self.fault = ""
         is_old = self._size > 0 and time.monotonic() - self._opened_at > _MAX_AGE_SECONDS
         if self._fd >= 0 and (is_old or self._size > _MAX_BYTES):
             self.close()
@@ -127,6 +131,15 @@ class Journal:
             self.lost += lines.count(b"\n")
         else:
             self.write(lines)
+
+    def _is_writable(self) -> bool:
+        """Write a block that is deleted at once, to learn without a click that a fault is over."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._folder, buffering=0) as probe:
+                return probe.write(bytes(_PROBE_BYTES)) == _PROBE_BYTES
+        except OSError:
+            return False
 
     def _report_lost(self) -> None:
         """Log how many clicks were lost since the last entry: at once, and then once a minute while it lasts."""
