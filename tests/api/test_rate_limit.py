@@ -144,7 +144,7 @@ def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pyte
         raise RuntimeError
 
     monkeypatch.setattr(ops, "get", crash)
-    ana = _limited(ana, 9)
+    ana = _limited(ana, 10)
     requests: tuple[tuple[str, str, bytes, int], ...] = (
         ("POST", "/channel/add", b'{"name": "A"}', 200),
         ("POST", "/campaign/add", b"", 201),
@@ -154,6 +154,7 @@ def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pyte
         ("GET", "/no/such/path", b"", 404),
         ("DELETE", "/account", b"", 405),
         ("POST", "/channel/add", b" " * (8 * 1024 * 1024 + 1), 413),
+        ("GET", "/urls?q=%ff", b"", 400),
         ("GET", "/account", b"", 500),
         ("GET", "/account", b"", 429),
         ("POST", "/no/such/path", b"", 429),
@@ -162,7 +163,7 @@ def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pyte
         with capture_logs():  # a traceback is long
             response = ana.call(method, path, content=body)
         limit, remaining, _ = _rates(response)
-        assert (response.status_code, limit, remaining) == (status, 9, max(0, 9 - number)), (method, path)
+        assert (response.status_code, limit, remaining) == (status, 10, max(0, 10 - number)), (method, path)
 
 
 def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> None:

@@ -105,6 +105,12 @@ def test_invalid_json_object_is_rejected(ana: Person) -> None:
     assert _names(ana) == []
 
 
+def test_refusal_of_a_multipart_form_names_the_type_that_is_expected(ana: Person) -> None:
+    response = ana.call("POST", "/channel/add", files={"name": (None, "A")})
+    message = "The body must be JSON, not multipart/form-data. Send it with Content-Type: application/json."
+    assert (response.status_code, response.json()["message"]) == (400, message)
+
+
 @pytest.mark.parametrize(
     ("coding", "body"),
     [

@@ -67,19 +67,27 @@ class ApiApp:
 
     async def _respond(self, request: Request, recorder: "ResponseRecorder") -> Response:
         """Find the endpoint and let it respond."""
-        _require_utf8(request.scope["query_string"])
         key, path = presented_key(request.headers), request.scope["path"].removeprefix(PREFIX)
+        try:
+            _require_utf8(request.scope["query_string"])
+        except Problem:
+            await self._count_request(request, key, recorder)
+            raise
         match = self._endpoints.find(request.method, path)
         if match is not None and not match[0].handling.is_public:
             if not key:
                 raise key_required()
             return await _Call(self, *match, request, key, recorder).respond()
-        if key:  # such a request counts too
-            await self.threads.run(partial(self.authenticator.authenticate, request.scope, key, recorder))
+        await self._count_request(request, key, recorder)
         if match is None:
             return self._no_endpoint(request.method, path)
         endpoint, parameters = match
         return await self.threads.run(lambda: endpoint.render(endpoint.call(Input(None, parameters, {}, None))))
+
+    async def _count_request(self, request: Request, key: str, recorder: "ResponseRecorder") -> None:
+        """Take a request that runs no endpoint from the limit of its key, if it has one."""
+        if key:
+            await self.threads.run(partial(self.authenticator.authenticate, request.scope, key, recorder))
 
     def _no_endpoint(self, method: str, path: str) -> Response:
         """Return the response for an unknown path or method."""
