@@ -78,7 +78,7 @@ class _ProcessorTime:
             )
 
     def _exceeded(self) -> list[str]:
-        return [name for name, seconds in self._seconds.items() if seconds > _TOLERANCE * self._budgets.get(name, 0)]
+        return [name for name, budget in self._budgets.items() if self._seconds.get(name, 0) > _TOLERANCE * budget]
 
     def _count(self, item: pytest.Item) -> None:
         now = _processor_seconds()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,10 @@ def test_run_fails_if_a_folder_exceeds_its_budget_by_half(
     assert "1 passed" in done.stdout
     assert done.returncode == status, done.stdout
     assert ("FAILED tests/slow: more than 1.5 times its budget" in done.stdout) == (status == 1)
+
+
+def test_every_folder_of_tests_has_a_budget() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert len(folders) > 20
+    assert project["tool"]["waypost"]["processor-seconds"].keys() == folders
