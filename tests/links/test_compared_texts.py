@@ -98,9 +98,28 @@ def test_migration_folds_stored_search_texts_again(ana: Person) -> None:
     for statement in ("UPDATE links SET search = :search", "UPDATE files SET search = :search"):
         ana.write(partial(Connection.execute, statement=text(statement), parameters={"search": stored}))
     assert _ids(ana, "/urls", "urls", q="Prüfbericht") == []
-    ana.write(_migrate)
+    ana.write(partial(_migrate, name="compared_texts"))
     assert _ids(ana, "/urls", "urls", q="Prüfbericht") == [other, link]
     assert [item["id"] for item in ana.get("/files", name="Prüfbericht")["list"]] == [file]
+
+
+@pytest.mark.parametrize("host", ["BÜCHER.example", "xn--bcher-kva.example", "b%C3%BCcher.example"])
+def test_link_is_found_by_each_spelling_of_its_destinations_host(ana: Person, dashboard: Browser, host: str) -> None:
+    link = ana.add("url", url=f"https://{host}:8080/stra%C3%9Fe")
+    other = ana.add("url", url="https://bucher.example/")
+    for q in (host, "bücher", "https://bücher.example:8080/stra", "xn--bcher-kva", "HTTPS://XN--BCHER-KVA.example:8080/"):
+        assert _ids(ana, "/urls", "urls", q=q) == [link], q
+        page = dashboard.client.get("/dashboard/links", params={"q": q}).text
+        assert [f"/dashboard/links/{id}" in page for id in (link, other)] == [True, False], q
+
+
+def test_migration_lets_searches_find_both_spellings_of_hosts(ana: Person) -> None:
+    typed = [ana.add("url", url=url) for url in ("https://bücher.example/", "https://XN--bcher-kva.example/")]
+    ana.add("url", url="https://example.com/")
+    ana.write(partial(Connection.execute, statement=text("UPDATE links SET search = lower(url)")))
+    assert [_ids(ana, "/urls", "urls", q=q) for q in ("bücher", "xn--bcher-kva")] == [typed[:1], typed[1:]]
+    ana.write(partial(_migrate, name="spellings_of_hosts"))
+    assert [_ids(ana, "/urls", "urls", q=q) for q in ("bücher", "xn--bcher-kva")] == [typed[::-1]] * 2
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -123,9 +142,9 @@ def _ids(person: Person, path: str, collection: str, **query: str) -> list[int]:
     return [item["id"] for item in person.get(path, **query)["data"][collection]]
 
 
-def _migrate(tx: Connection) -> None:
-    """Run the migration of the search columns once more."""
+def _migrate(tx: Connection, name: str) -> None:
+    """Run a migration of the search columns once more."""
     assert versions.__file__ is not None
-    (path,) = Path(versions.__file__).parent.glob("*_compared_texts.py")
+    (path,) = Path(versions.__file__).parent.glob(f"*_{name}.py")
     with Operations.context(MigrationContext.configure(tx)):
         import_module(f"{versions.__name__}.{path.stem}").upgrade()

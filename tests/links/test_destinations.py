@@ -59,6 +59,8 @@ NOT_WEB_URLS = (
     *("https://example.com:/", "https://example.com:", "https://user@example.com:?x", "https://[::1]:/x"),
     *("https://\U0001f3f9\u2044.example/", "https://-\U0001f3f9.example/", "https://\u0301\U0001f3f9.example/"),
     *("https://example.com:99999/", "https://example.com:-1/", "https://example.com:0/", "https://example.com:8 0/"),
+    *("https://b%C3%BCcher%2Fx.example/", "https://b%C3%BCcher%40x.example/"),
+    *("https://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", "https://b%FCcher.example/", "https://b%25C3%25BCcher.example/"),
     *("https://%65xample.com/", "https://example%2ecom/", "https://999.999.999.999/", "https://0x1ffffffff/"),
     *(f"https://{'x' * 64}.example/", f"https://{'x.' * 130}example/", "https://\u200b/", "https://exa\u2044mple.com/"),
 )
@@ -67,7 +69,7 @@ VALID_URLS = (
     *("https://user:pass@example.com/", "https://b\u00fccher.example/stra\u00dfe?q=\u00fc#\u00df", "https://example/"),
     *("https://example.com/%20%0A?x=javascript:alert(1)", "https://example.com/'\"<>{}|^`", "https://example.com./"),
     *("https://[2606:4700::1111]/", "https://93.184.216.34/", "https://a_b.example.com/", "https://example.com:443/"),
-    *("https://xn--bcher-kva.example", "https://example.com/\U0001f98a", "https://\U0001f3f9.example/x"),
+    *("https://xn--bcher-kva.example", "https://b%C3%BCcher.example:8080/", "https://example.com/\U0001f98a", "https://\U0001f3f9.example/x"),
     *("https://\u2764\ufe0f.example", "https://i\u2665\u00fc.example", "https://https.example//x", "https://https/"),
 )
 

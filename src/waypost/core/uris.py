@@ -94,6 +94,33 @@ def ascii_host(name: str) -> str | None:
     return name
 
 
+def url_host(host: str) -> str | None:
+    """Return the host of a web URL as `ascii_host` does, also of a name that is percent-encoded in its own script.
+
+    Return None if it is not valid, as for an encoded ASCII name or address: that is only done to hide it.
+    """
+    if "%" not in host or ":" in host:
+        return ascii_host(host)
+    try:
+        typed = unquote(host, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    name = None if typed.isascii() else ascii_host(typed)
+    return name if name and not name[-1].isdigit() else None
+
+
+def spellings(host: str) -> tuple[str, ...]:
+    """Return the host of a URL in its ASCII form and, if it has one, in its own script. () if it is not valid."""
+    name = url_host(host)
+    if name is None:
+        return ()
+    try:
+        own_script = ".".join(map(_own_script, name.split(".")))
+    except UnicodeError:
+        return (name,)
+    return (name,) if own_script == name else (name, own_script)
+
+
 def _authority(text: str) -> str:
     """Return user, host and port of a web URL as in a URI."""
     user, at, address = text.rpartition("@")
@@ -105,7 +132,7 @@ def _authority(text: str) -> str:
 def _host(host: str) -> str:
     """Return a host in its ASCII form, also if it was percent-encoded."""
     if not host.isascii() or "%" in host:
-        host = ascii_host(unquote(host)) or host
+        host = url_host(host) or host
     return encoded(host)
 
 
@@ -152,6 +179,12 @@ def _label(label: str) -> str:
         idna.check_label(text)
     idna.check_bidi(label)
     return f"xn--{label.encode('punycode').decode()}"
+
+
+def _own_script(label: str) -> str:
+    """Return a label of a host's ASCII form in its own script. Raises UnicodeError."""
+    is_punycode = label.startswith("xn--")
+    return label.removeprefix("xn--").encode().decode("punycode") if is_punycode else label
 
 
 def _is_symbol(character: str) -> bool:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from waypost.core.errors import Problem, invalid
 from waypost.core.text_folding import INVISIBLE
-from waypost.core.uris import ascii_host
+from waypost.core.uris import url_host
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
 from waypost.urls import validation, www_hosts
@@ -204,7 +204,7 @@ def _dotted_names(part: str) -> Iterator[str]:
 def _hosts(url: str) -> list[str]:
     """Return the host of a URL and all its parent domains."""
     try:
-        host = ascii_host(unquote(urlsplit(url).hostname or ""))
+        host = url_host(urlsplit(url).hostname or "")
     except ValueError:
         host = None
     labels = (host or "").split(".")

@@ -1,8 +1,8 @@
 """Parts of a URL that is shown or named in a policy."""
 
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from waypost.core.uris import ascii_host
+from waypost.core.uris import spellings, url_host
 
 
 def origin_of(url: str) -> str:
@@ -12,7 +12,7 @@ def origin_of(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        host, port = ascii_host(parts.hostname or ""), parts.port
+        host, port = url_host(parts.hostname or ""), parts.port
     except ValueError:
         return ""
     if parts.scheme not in ("http", "https") or not host or ":" in host:
@@ -23,6 +23,17 @@ def origin_of(url: str) -> str:
 def display_host(url: str) -> str:
     """Return the host of a URL for people: not IDNA-encoded, without user and port. "" if there is none."""
     try:
-        return urlsplit(url).hostname or ""
+        host = urlsplit(url).hostname or ""
     except ValueError:
         return ""
+    return unquote(host) if url_host(host) else host
+
+
+def other_spellings(url: str) -> list[str]:
+    """Return a URL with its host in its ASCII form and in its own script, except the spelling that it has."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return []
+    return [parts._replace(netloc=name + port).geturl() for name in spellings(host) if name != host]

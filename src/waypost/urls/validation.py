@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from waypost.core.errors import Problem, invalid
-from waypost.core.uris import MAX_DESTINATION, ascii_host, exceeds, to_uri
+from waypost.core.uris import MAX_DESTINATION, exceeds, to_uri, url_host
 from waypost.urls.typed_urls import complete_url
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
@@ -73,7 +73,7 @@ def foreign_host(url: str, *, field: str, settings: "Settings") -> str:
     if _scheme(url) not in _WEB_PORTS:
         return ""
     parts = _parts(url, has_host=True)
-    host = (ascii_host(parts.hostname or "") or "") if parts else ""
+    host = (url_host(parts.hostname or "") or "") if parts else ""
     if parts and _is_own(host, parts, settings):
         raise loop(field)
     return host
@@ -86,7 +86,7 @@ def loop(field: str) -> Problem:
 
 def host_of(url: str) -> str | None:
     """Return the host of a URL that `web_url` has accepted."""
-    return ascii_host(urlsplit(url).hostname or "")
+    return url_host(urlsplit(url).hostname or "")
 
 
 def _usable(url: str, field: str) -> str:
@@ -130,7 +130,7 @@ def _parts(url: str, *, has_host: bool) -> SplitResult | None:
         if not has_host:
             return SplitResult(_scheme(url), "", "", "", "")
         parts = urlsplit(url)
-        return parts if parts.port != 0 and ascii_host(parts.hostname or "") is not None else None
+        return parts if parts.port != 0 and url_host(parts.hostname or "") is not None else None
     except ValueError:  # an invalid port or IPv6 address, or half a surrogate pair
         return None
 

@@ -16,6 +16,7 @@ from waypost.core.uris import MAX_PARAMETERS
 from waypost.db import crud
 from waypost.db.schema import campaigns, overlays, splashes
 from waypost.urls import blocklist, validation
+from waypost.urls.url_parts import other_spellings
 
 Status = Literal["public", "private", "disabled"]
 
@@ -83,8 +84,9 @@ def url_hash(url: str) -> int:
 
 
 def search_text(values: Mapping[str, Any]) -> str:
-    """Return the text that searches match: title, destination, alias and description, folded."""
-    return folded(_SEPARATOR.join(values.get(name) or "" for name in _SEARCH_FIELDS))
+    """Return the text that searches match: title, destination in both spellings of its host, alias and description."""
+    texts = [values.get(name) or "" for name in _SEARCH_FIELDS]
+    return folded(_SEPARATOR.join(texts + other_spellings(values.get("url") or "")))
 
 
 def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
