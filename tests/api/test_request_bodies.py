@@ -105,9 +105,16 @@ def test_invalid_json_object_is_rejected(ana: Person) -> None:
     assert _names(ana) == []
 
 
-def test_refusal_of_a_multipart_form_names_the_type_that_is_expected(ana: Person) -> None:
-    response = ana.call("POST", "/channel/add", files={"name": (None, "A")})
-    message = "The body must be JSON, not multipart/form-data. Send it with Content-Type: application/json."
+@pytest.mark.parametrize("type", ["multipart/form-data", "text/plain", "application/xml", "text/json"])
+def test_refusal_of_a_body_that_is_no_json_names_its_type_and_the_right_one(ana: Person, type: str) -> None:
+    response = _post(ana, b"name=A", **{"Content-Type": f"{type}; boundary=x"})
+    message = f"The body must be JSON, not {type}. Send it with Content-Type: application/json."
+    assert (response.status_code, response.json()["message"]) == (400, message)
+
+
+def test_json_list_that_is_sent_as_a_form_is_called_a_list(ana: Person) -> None:
+    response = _post(ana, b' [{"name": "A"}]', **{"Content-Type": "application/x-www-form-urlencoded"})
+    message = "The body must be a JSON object, such as {}."
     assert (response.status_code, response.json()["message"]) == (400, message)
 
 

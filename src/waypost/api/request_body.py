@@ -27,7 +27,9 @@ _MAX_FORM_BYTES = 1024 * 1024
 _MAX_VALUES = 250_000
 """Commas and opening brackets in JSON: while it parses, no other thread runs, so its work is bounded."""
 _FORM_TYPE = "application/x-www-form-urlencoded"
-_MULTIPART_TYPE = "multipart/form-data"
+_JSON_TYPE = "application/json"
+_LONGEST_TYPE = 100
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAX_FIELDS = 1000
 _MAX_ITEMS = 10_000
 """Longer lists are left for validation, which rejects them."""
@@ -111,12 +113,13 @@ def _too_large(name: str, limit: int, unit: str = "bytes") -> Problem:
 
 def parse(body: bytes, content_type: str) -> dict[str, Any]:
     """Parse a body: JSON regardless of its type, or a form that is no JSON."""
-    if body.lstrip().startswith(b"{"):
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type in ("", _JSON_TYPE) or body.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[", b""):
         return parse_object(body)
-    if content_type.lower().startswith(_MULTIPART_TYPE) and body.strip():
-        message = f"The body must be JSON, not {_MULTIPART_TYPE}. Send it with Content-Type: application/json."
-        raise Problem(Kind.INVALID_JSON, message)
-    return _parse_form(body) if content_type.lower().startswith(_FORM_TYPE) else parse_object(body)
+    if media_type == _FORM_TYPE:
+        return _parse_form(body)
+    message = f"The body must be JSON, not {media_type[:_LONGEST_TYPE]}. Send it with Content-Type: {_JSON_TYPE}."
+    raise Problem(Kind.INVALID_JSON, message)
 
 
 def _parse_form(body: bytes) -> dict[str, Any]:
