@@ -27,6 +27,12 @@ def test_bio_pages_and_qr_codes_are_listed_with_their_short_urls(ana: Person, da
     assert f">{_OWN}/" in dashboard.get(f"{path}?type=qr").text.replace("<wbr>", "")
 
 
+def test_lines_of_a_long_address_break_before_its_dots_and_slashes(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="http://links.brand.example")
+    new_link(ana, "spring", domain="http://links.brand.example")
+    assert ">links<wbr>.brand<wbr>.example<wbr>/spring<" in dashboard.get("/links").text
+
+
 def test_choice_of_domains_shows_the_port_of_the_service(ana: Person, dashboard: Browser) -> None:
     assert f"<span>{_OWN}</span>" in dashboard.get("/links/new").text
     ana.add("domain", domain="http://brand.example")

@@ -313,5 +313,5 @@ def without_scheme(address: str) -> str:
 
 
 def breakable(address: str) -> Markup:
-    """Return an address whose lines break before a slash, if possible."""
-    return Markup("<wbr>/").join(address.split("/"))
+    """Return an address whose lines break before a slash or dot, if possible."""
+    return Markup("<wbr>/").join(Markup("<wbr>.").join(part.split(".")) for part in address.split("/"))
