@@ -10,12 +10,13 @@ import pytest
 import time_machine
 from sqlalchemy import func, select
 
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.server import at_once
 from waypost.auth.attempt_limits import POLICIES, Limit, RateLimiter
 from waypost.db.database import Database
 from waypost.db.schema import attempt_limits
 
+pytestmark = ON_BOTH_DATABASES  # PostgreSQL keeps the attempts of all nodes
 NOW = 1_800_000_000
 NETWORK = "203.0.113.7"
 

@@ -10,7 +10,7 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 ON_BOTH_DATABASES = pytest.mark.both_databases
 """In the folders whose other tests run on SQLite only: the SQL of these differs, or they are about races."""
-_SQLITE_FOLDERS = ("api", "campaigns", "dashboard", "exports", "files", "links", "mcp", "moderation", "visits")
+_SQLITE_FOLDERS = ("api", "campaigns", "dashboard", "exports", "files", "http", "links", "mcp", "moderation", "visits")
 """Other tests execute the same SQL on PostgreSQL: tests/contract every endpoint, and the marked ones what differs."""
 _DAMAGED_BYTES = 0xA5
 

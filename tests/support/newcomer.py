@@ -34,7 +34,7 @@ class Newcomer:
         folders = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
         path = f"{self.folder / 'work' / '.venv' / 'bin'}:{os.environ['PATH']}"
         settings = {"WAYPOST_PORT": str(self.port), "WAYPOST_DOMAIN_CHECK": "off", **self.settings}
-        return {"PATH": path, "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **folders, **settings}
+        return {"PATH": path, "NO_PROXY": "*", **folders, **settings}
 
     def shell(self, script: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a script in bash as if pasted; stop at the first failure."""
