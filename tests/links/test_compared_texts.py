@@ -107,7 +107,13 @@ def test_migration_folds_stored_search_texts_again(ana: Person) -> None:
 def test_link_is_found_by_each_spelling_of_its_destinations_host(ana: Person, dashboard: Browser, host: str) -> None:
     link = ana.add("url", url=f"https://{host}:8080/stra%C3%9Fe")
     other = ana.add("url", url="https://bucher.example/")
-    for q in (host, "bücher", "https://bücher.example:8080/stra", "xn--bcher-kva", "HTTPS://XN--BCHER-KVA.example:8080/"):
+    for q in (
+        host,
+        "bücher",
+        "https://bücher.example:8080/stra",
+        "xn--bcher-kva",
+        "HTTPS://XN--BCHER-KVA.example:8080/",
+    ):
         assert _ids(ana, "/urls", "urls", q=q) == [link], q
         page = dashboard.client.get("/dashboard/links", params={"q": q}).text
         assert [f"/dashboard/links/{id}" in page for id in (link, other)] == [True, False], q

@@ -69,7 +69,12 @@ VALID_URLS = (
     *("https://user:pass@example.com/", "https://b\u00fccher.example/stra\u00dfe?q=\u00fc#\u00df", "https://example/"),
     *("https://example.com/%20%0A?x=javascript:alert(1)", "https://example.com/'\"<>{}|^`", "https://example.com./"),
     *("https://[2606:4700::1111]/", "https://93.184.216.34/", "https://a_b.example.com/", "https://example.com:443/"),
-    *("https://xn--bcher-kva.example", "https://b%C3%BCcher.example:8080/", "https://example.com/\U0001f98a", "https://\U0001f3f9.example/x"),
+    *(
+        "https://xn--bcher-kva.example",
+        "https://b%C3%BCcher.example:8080/",
+        "https://example.com/\U0001f98a",
+        "https://\U0001f3f9.example/x",
+    ),
     *("https://\u2764\ufe0f.example", "https://i\u2665\u00fc.example", "https://https.example//x", "https://https/"),
 )
 

@@ -18,7 +18,7 @@ from tests.support.server import Server, processes, serving, starting
 _SECONDS = 60
 _OTHERS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU)
 _LINE = "serves http"
-_WORKERS: dict[str, Any] = {"workers": 2, "api_workers": 1}
+_WORKERS: dict[str, Any] = {"forks": False, "workers": 2, "api_workers": 1}
 _WITH_SIGINT = ("env", "--default-signal=INT")  # a shell ignores it for programs in the background, such as these tests
 
 

@@ -18,8 +18,10 @@ from typing import Any, TypeVar
 import httpx2
 import psutil
 
+from tests.support import fork_server
 from waypost.core.settings import Settings
 
+Process = subprocess.Popen[bytes] | fork_server.ForkedProcess
 T = TypeVar("T")
 _COMMAND = Path(sys.executable).with_name("waypost")
 _SECONDS = 60
@@ -32,7 +34,7 @@ class Server:
     """A running `waypost serve`. `log` contains its output."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Process
     log: Path
     client: httpx2.Client
 
@@ -67,11 +69,18 @@ def serving(folder: Path, **options: Any) -> Iterator[Server]:
 
 @contextmanager
 def starting(
-    folder: Path, *, database_url: str = "", port: int = 0, command_prefix: Sequence[str] = (), **settings: object
+    folder: Path,
+    *,
+    database_url: str = "",
+    port: int = 0,
+    command_prefix: Sequence[str] = (),
+    forks: bool = True,
+    **settings: object,
 ) -> Iterator[Server]:
     """Start a server with its data in `folder`, without waiting for it; stop it at the end of the block.
 
     `settings` are those of waypost.core.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
+    Without a prefix the server is forked from a process that has loaded its modules, unless `forks` is false.
     """
     assert settings.keys() <= Settings.model_fields.keys(), settings
     port = port or free_port()
@@ -88,15 +97,7 @@ def starting(
     environment = {**inherited, **{f"WAYPOST_{name.upper()}": str(value) for name, value in all_settings.items()}}
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"serve-{port}.log"
-    with log.open("ab") as out:
-        process = subprocess.Popen(
-            [*command_prefix, _COMMAND, "serve"],
-            cwd=folder,
-            env=environment,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
+    process = _start([*command_prefix, str(_COMMAND), "serve"], folder, environment, log, forks=forks)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with httpx2.Client(base_url=url, limits=limits, timeout=_SECONDS, trust_env=False) as client:
         server = Server(url, process, log, client)
@@ -104,6 +105,13 @@ def starting(
             yield server
         finally:
             _end(process)
+
+
+def _start(command: list[str], folder: Path, environment: dict[str, str], log: Path, *, forks: bool) -> Process:
+    if forks and command[0] == str(_COMMAND):
+        return fork_server.start(command, folder=folder, environment=environment, log=log)
+    with log.open("ab") as out:
+        return subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True)
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
@@ -150,7 +158,7 @@ def _wait_for(server: Server) -> None:
         time.sleep(0.05)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Process) -> None:
     """Stop the process with SIGTERM, then kill what remains of its process group."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
