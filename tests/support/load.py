@@ -20,6 +20,7 @@ ALIASES = [f"link-{number}" for number in range(8)]
 LIMIT = 40
 _CLIENTS = 6
 _PROGRESS = 300  # redirects between two faults
+_PAUSE_SECONDS = 0.01  # between two requests of a client: a fault meets requests, and others get processor time
 _TIMEOUT_SECONDS = 60  # longer than a node is stopped: its requests are answered when it resumes
 
 
@@ -59,7 +60,7 @@ class Load:
 
     def _visit(self, port: int, stopping: threading.Event) -> None:
         client = HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_SECONDS)
-        while not stopping.is_set():
+        while not stopping.wait(_PAUSE_SECONDS):
             alias = random.choice([*ALIASES, "limited"])
             try:
                 client.connect() if client.sock is None else None
