@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +11,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from tests.conftest import Person
+from tests.support import fork_server
+from tests.support.fork_server import ForkedProcess
 from tests.support.imports import SHOP
 from waypost.clicks.stats import verify
 from waypost.core.settings import Settings
@@ -27,7 +27,7 @@ _SECONDS = 60
 
 
 @contextmanager
-def _import_process(person: Person, settings: Settings, database_url: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _import_process(person: Person, settings: Settings, database_url: str, log: Path) -> Iterator[ForkedProcess]:
     """Apply the plan of a person in a process of its own, which is killed at the end."""
     environment = {
         **os.environ,
@@ -35,10 +35,13 @@ def _import_process(person: Person, settings: Settings, database_url: str) -> It
         "WAYPOST_BASE_URL": settings.base,
         "WAYPOST_DATABASE_URL": database_url,
     }
-    command = [sys.executable, "-m", "waypost", "import", person.username, "--apply"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+    command = ["waypost", "import", person.username, "--apply"]
+    process = fork_server.start(command, folder=settings.data_dir, environment=environment, log=log)
+    try:
         yield process
+    finally:
         process.kill()
+        process.wait()
 
 
 def _dump(path: Path) -> Path:
@@ -67,7 +70,7 @@ def test_import_killed_at_20_moments_ends_with_same_rows(
     moments = random.Random(20)
     for _ in range(KILLS):
         before, deadline = _progress(ana), time.monotonic() + _SECONDS
-        with _import_process(ana, settings, database_url) as process:
+        with _import_process(ana, settings, database_url, tmp_path / "log") as process:
             while _progress(ana) == before and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.002)
             time.sleep(moments.random() / 10)
