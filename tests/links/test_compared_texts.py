@@ -116,7 +116,7 @@ def test_link_is_found_by_each_spelling_of_its_destinations_host(ana: Person, da
     ):
         assert _ids(ana, "/urls", "urls", q=q) == [link], q
         page = dashboard.client.get("/dashboard/links", params={"q": q}).text
-        assert [f"/dashboard/links/{id}" in page for id in (link, other)] == [True, False], q
+        assert [f"/dashboard/links/{item}" in page for item in (link, other)] == [True, False], q
 
 
 def test_migration_lets_searches_find_both_spellings_of_hosts(ana: Person) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.hostile_pictures import hostile_pictures, small_picture_with_large_copy
+from tests.support.hostile_pictures import HOSTILE_PICTURES, hostile_picture, small_picture_with_large_copy
 from tests.support.load import add_ana
 from tests.support.server import Server, at_once, processes, serving
 from waypost.db.database import Database
@@ -28,7 +28,7 @@ class _Service:
 
     def upload(self, name: str, *, number: int = 0) -> Any:
         """Send a picture as the avatar of a bio page; return the response."""
-        media, picture = hostile_pictures()[name]
+        media, picture = hostile_picture(name)
         url = f"data:image/{media};base64,{base64.b64encode(picture).decode()}"
         return self.server.call("POST", "/api/bio/add", key=self.key, json={"name": f"{number}", "avatar": url})
 
@@ -56,7 +56,7 @@ def _reset_peak(worker: psutil.Process) -> None:
     Path(f"/proc/{worker.pid}/clear_refs").write_text("5")
 
 
-@pytest.mark.parametrize("name", hostile_pictures())
+@pytest.mark.parametrize("name", HOSTILE_PICTURES)
 def test_worker_does_not_grow_with_picture(service: _Service, name: str) -> None:
     before = service.worker.memory_info().rss
     _reset_peak(service.worker)

@@ -84,7 +84,6 @@ class _ForkServer:
             print(json.dumps(request), file=self._channel, flush=True)
             return json.loads(self._channel.readline())
 
-
     def close(self) -> None:
         """End the fork server."""
         self._channel.close()

@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from io import BytesIO
 
@@ -34,28 +34,51 @@ def _with_scans(jpeg: bytes, count: int) -> bytes:
     return jpeg[:start] + jpeg[start:-2] * (count - jpeg.count(b"\xff\xda") + 1) + b"\xff\xd9"
 
 
+def _square(mode: str = "RGB") -> Image.Image:
+    return Image.new("RGB", (SIDE, SIDE), (90, 0, 0)).convert(mode)
+
+
 @cache
-def hostile_pictures() -> Mapping[str, tuple[str, bytes]]:
-    """Return the media type and the bytes of each picture by name."""
-    square = Image.new("RGB", (SIDE, SIDE), (90, 0, 0))
-    progressive = encoded(square, "JPEG", progressive=True)
+def _progressive() -> bytes:
+    return encoded(_square(), "JPEG", progressive=True)
+
+
+def _animation() -> bytes:
+    return encoded(_square(), "WEBP", save_all=True, append_images=[_square().rotate(angle) for angle in (1, 2)])
+
+
+def _text_of_a_bomb() -> bytes:
     text = _chunk(b"zTXt", b"Comment\0\0" + zlib.compress(bytes(200 << 20)))
-    row = bytes(1 + SIDE * 8)
-    return {
-        "noise": ("png", encoded(Image.effect_noise((SIDE, SIDE), 90).convert("1"), "PNG")),
-        "RGBA": ("png", encoded(square.convert("RGBA"), "PNG")),
-        "palette": ("png", encoded(square.convert("P"), "PNG")),
-        "16 bits": ("png", _png(SIDE, SIDE, depth=16, color=6, rows=row * SIDE)),
-        "header of a bomb": ("png", _png(60_000, 60_000, depth=8, color=2, rows=bytes(1000))),
-        "more rows than the header": ("png", _png(10, 10, depth=8, color=2, rows=bytes(200 << 20))),
-        "text of a bomb": ("png", _png(10, 10, depth=8, color=2, rows=bytes(310), before=text)),
-        "progressive": ("jpeg", progressive),
-        "100 scans": ("jpeg", _with_scans(progressive, 100)),
-        "1,000 scans": ("jpeg", _with_scans(progressive, 1000)),
-        "WebP": ("webp", encoded(square, "WEBP")),
-        "transparent WebP": ("webp", encoded(Image.new("RGBA", (SIDE, SIDE), (3, 1, 4, 9)), "WEBP", lossless=True)),
-        "animation": ("webp", encoded(square, "WEBP", save_all=True, append_images=[square.rotate(n) for n in (1, 2)])),
-    }
+    return _png(10, 10, depth=8, color=2, rows=bytes(310), before=text)
+
+
+_CREATE: Mapping[str, tuple[str, Callable[[], bytes]]] = {
+    "noise": ("png", lambda: encoded(Image.effect_noise((SIDE, SIDE), 90).convert("1"), "PNG")),
+    "RGBA": ("png", lambda: encoded(_square("RGBA"), "PNG")),
+    "palette": ("png", lambda: encoded(_square("P"), "PNG")),
+    "16 bits": ("png", lambda: _png(SIDE, SIDE, depth=16, color=6, rows=bytes(1 + SIDE * 8) * SIDE)),
+    "header of a bomb": ("png", lambda: _png(60_000, 60_000, depth=8, color=2, rows=bytes(1000))),
+    "more rows than the header": ("png", lambda: _png(10, 10, depth=8, color=2, rows=bytes(200 << 20))),
+    "text of a bomb": ("png", _text_of_a_bomb),
+    "progressive": ("jpeg", _progressive),
+    "100 scans": ("jpeg", lambda: _with_scans(_progressive(), 100)),
+    "1,000 scans": ("jpeg", lambda: _with_scans(_progressive(), 1000)),
+    "WebP": ("webp", lambda: encoded(_square(), "WEBP")),
+    "transparent WebP": (
+        "webp",
+        lambda: encoded(Image.new("RGBA", (SIDE, SIDE), (3, 1, 4, 9)), "WEBP", lossless=True),
+    ),
+    "animation": ("webp", _animation),
+}
+HOSTILE_PICTURES = tuple(_CREATE)
+"""The names of the pictures."""
+
+
+@cache
+def hostile_picture(name: str) -> tuple[str, bytes]:
+    """Return the media type and the bytes of a picture."""
+    kind, create = _CREATE[name]
+    return kind, create()
 
 
 def small_picture_with_large_copy() -> bytes:

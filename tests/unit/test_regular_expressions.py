@@ -18,6 +18,7 @@ from waypost.visits.request_sniffer import CONNECTION, HOST, compile_layout
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST = 8192  # characters: the bound of URLs, fields and headers
 _NOTICEABLE = 0.02  # seconds; shorter times are noise
+_SHORT = 100  # characters, at which exponential time is noticeable
 _LINEAR = 24  # maximum growth of the time when the input grows eightfold; quadratic time grows by 64
 _LAYOUT, _ = compile_layout({b"Host": HOST, b"Connection": CONNECTION, b"X": None})
 BUILT = {"waypost.visits.request_sniffer": {"layout": _LAYOUT}}
@@ -62,15 +63,15 @@ def _is_re(node: ast.expr) -> bool:
 def _uses() -> list[Use]:
     """Return every regular expression of the source with each function that the source calls on it."""
     uses: list[Use] = []
-    modules = dict(_modules())
+    modules = {name: list(ast.walk(tree)) for name, tree in _modules()}
     elsewhere = [
         node
-        for tree in modules.values()
-        for node in ast.walk(tree)
+        for nodes in modules.values()
+        for node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute)
     ]
-    for name, tree in modules.items():
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for name, nodes in modules.items():
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
         methods = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
         compiled = [method for method in methods if _is_re(method) and method.attr == "compile"]
         module: Any = importlib.import_module(name) if compiled else None
@@ -156,7 +157,7 @@ def _slow_input(use: Use) -> str:
 
         length = 16
         while length < LONGEST and any(use.seconds(text(length)) < _NOTICEABLE for _ in range(3)):  # a busy machine
-            length = length * 3 // 2
+            length = length * 3 // 2 if length < _SHORT else length * 4
         length = min(length, LONGEST)
         if use.seconds(text(length)) >= _NOTICEABLE:
             short, long = (min(use.seconds(text(size)) for _ in range(3)) for size in (length // 8, length))
