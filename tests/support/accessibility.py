@@ -12,14 +12,16 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
-# Only violations: transferring the complete result takes longer than the checks. Contrast is checked on its own.
-_RUN = """() => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true},
+# Only violations, and no selectors: computing and transferring the complete result takes longer than the checks.
+# Contrast is checked on its own.
+_RUN = """() => axe.run({resultTypes: ["violations"], selectors: false, rules: {"target-size": {enabled: true},
     "color-contrast": {enabled: false}}})
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
 # A link inside a text, which depends on the text around it.
-_RUN_LINKS = """() => axe.run({resultTypes: ["violations"], runOnly: {type: "rule", values: ["link-in-text-block"]}})
+_RUN_LINKS = """() => axe.run({resultTypes: ["violations"], selectors: false,
+    runOnly: {type: "rule", values: ["link-in-text-block"]}})
   .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 
@@ -78,7 +80,7 @@ _FIND_TEXTS = """flat => {
 # Checks the colors of new looks. Returns the looks that passed, and the faults: a ground that is no flat color is one.
 _RUN_COLORS = """async (looks) => {
   const include = looks.flatMap((look) => window.textsOfLooks.get(look))
-  const options = {elementRef: true, runOnly: {type: "rule", values: ["color-contrast"]}}
+  const options = {elementRef: true, selectors: false, runOnly: {type: "rule", values: ["color-contrast"]}}
   const result = include.length ? await axe.run({include}, options) : {passes: [], violations: [], incomplete: []}
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== window.flatGround)
   delete window.flatGround
@@ -90,6 +92,10 @@ _RUN_COLORS = """async (looks) => {
   const hasPassed = (look) => window.textsOfLooks.get(look).every((element) => passed.has(element))
   return [looks.filter(hasPassed), faults.map(({id, impact, nodes}) =>
     [id, impact, nodes.slice(0, 3).map((node) => `${node.html.slice(0, 150)} ${node.any[0]?.message ?? ""}`)])]
+}"""
+_DEFINE = """() => {
+  if (!window.axe) window.defineAxe?.()
+  return Boolean(window.axe)
 }"""
 _passed: set[str] = set()
 """The looks of texts whose colors passed in this process."""
@@ -132,8 +138,11 @@ def show(page: Page, scheme: Literal["light", "dark"]) -> None:
 
 
 def _load(page: Page) -> None:
-    if page.evaluate("!window.axe"):
-        page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
+    """Define axe-core on a page. Later pages of the tab define it without another transfer of the script."""
+    if page.evaluate(_DEFINE):
+        return
+    page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
+    page.add_init_script(f"window.defineAxe = () => {{ {_axe()} }}")
 
 
 @cache
