@@ -1,7 +1,8 @@
 """Pages on phones: one main action, and previews that stay visible while the form is filled in."""
 
-import pytest
-from playwright.sync_api import Browser, expect
+from itertools import product
+
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser_login import signed_in_page
@@ -32,67 +33,70 @@ _STICKING = """[...document.body.querySelectorAll("*")].filter((element) =>
 ).map((element) => element.className || element.localName)"""
 
 
-@pytest.mark.parametrize("path", ["/files", "/qr", "/bios", "/campaigns", "/channels", "/splash"])
-def test_page_has_one_main_action(ana: Person, chrome: Browser, address: str, path: str) -> None:
+def test_page_has_one_main_action(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(f"{address}/dashboard{path}")
-        header = page.locator(".topbar").locator(_PRIMARY)
-        expect(page.locator(".page-header").locator(_PRIMARY)).to_have_count(1)
-        expect(header).to_have_count(0)
+        for path in ("/files", "/qr", "/bios", "/campaigns", "/channels", "/splash"):
+            page.goto(f"{address}/dashboard{path}")
+            header = page.locator(".topbar").locator(_PRIMARY)
+            expect(page.locator(".page-header").locator(_PRIMARY), path).to_have_count(1)
+            expect(header, path).to_have_count(0)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+def _set_language(page: Page, address: str, language: str) -> None:
+    page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
+
+
 def test_tabs_of_administration_are_one_row_that_shows_the_current_one(
-    ana: Person, chrome: Browser, address: str, language: str
+    ana: Person, chrome: Browser, address: str
 ) -> None:
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
-        page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
-        page.goto(f"{address}/dashboard/admin/health")
-        expect(page.locator("html")).to_have_attribute("lang", language)
-        boxes = [tab.bounding_box() for tab in page.locator(".tabs a").all()]
-        assert len({box["y"] for box in boxes if box}) == 1
-        last = boxes[-1]
-        assert last is not None
-        assert 0 <= last["x"] <= 390 - last["width"]
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        for language in ("en", "de"):
+            _set_language(page, address, language)
+            page.goto(f"{address}/dashboard/admin/health")
+            expect(page.locator("html")).to_have_attribute("lang", language)
+            boxes = [tab.bounding_box() for tab in page.locator(".tabs a").all()]
+            assert len({box["y"] for box in boxes if box}) == 1, language
+            last = boxes[-1]
+            assert last is not None
+            assert 0 <= last["x"] <= 390 - last["width"], language
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, language
 
 
-@pytest.mark.parametrize("language", ["de", "es", "fr", "pt"])
 def test_long_words_fit_the_smallest_screen(
-    ana: Person, chrome: Browser, address: str, database: Database, sample: None, language: str
+    ana: Person, chrome: Browser, address: str, database: Database, sample: None
 ) -> None:
     ana.write(lambda tx: tx.execute(plans.update().values(name="Business plan 2027 (unlimited)")))
     move(database, ana, "url", new_link(ana, "spring", title="Spring"))
     faults = {}
     with signed_in_page(chrome, address) as page:
-        page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
-        for path in ("", "/account", "/trash", "/admin/health"):
+        for language, path in product(("de", "es", "fr", "pt"), ("", "/account", "/trash", "/admin/health")):
+            _set_language(page, address, language)
             page.goto(f"{address}/dashboard{path}")
             expect(page.locator("html")).to_have_attribute("lang", language)
             for width in (320, 360, 390):
                 page.set_viewport_size({"width": width, "height": 800})
                 marks = page.locator(".tiles dt").evaluate_all(_WRAPPED)
-                faults[path, width] = [*layout_faults(page), *marks]
+                faults[language, path, width] = [*layout_faults(page), *marks]
     assert {place: page_faults for place, page_faults in faults.items() if page_faults} == {}
 
 
-@pytest.mark.parametrize("path", ["/splash/new", "/overlays/new?type=message"])
-def test_preview_stays_above_the_form(ana: Person, chrome: Browser, address: str, path: str) -> None:
+def test_preview_stays_above_the_form(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(f"{address}/dashboard{path}")
-        preview = page.locator(".preview-pane")
-        page.locator("form.editor .actions").last.scroll_into_view_if_needed()
-        box = preview.bounding_box()
-        assert box is not None
-        assert 0 <= box["y"] < 20
-        assert box["height"] < 844 * 0.4
-        page.locator("#name").focus()
-        field = page.locator("#name").bounding_box()
-        assert field is not None
-        assert field["y"] >= box["y"] + box["height"] - 2 or field["y"] < 0
+        for path in ("/splash/new", "/overlays/new?type=message"):
+            page.goto(f"{address}/dashboard{path}")
+            preview = page.locator(".preview-pane")
+            page.locator("form.editor .actions").last.scroll_into_view_if_needed()
+            box = preview.bounding_box()
+            assert box is not None
+            assert 0 <= box["y"] < 20, path
+            assert box["height"] < 844 * 0.4, path
+            page.locator("#name").focus()
+            field = page.locator("#name").bounding_box()
+            assert field is not None
+            assert field["y"] >= box["y"] + box["height"] - 2 or field["y"] < 0, path
 
 
 def test_trash_shows_the_end_of_an_item_and_restores_it(ana: Person, chrome: Browser, address: str) -> None:
@@ -111,25 +115,27 @@ def test_trash_shows_the_end_of_an_item_and_restores_it(ana: Person, chrome: Bro
         expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/links/new", "/qr/new", "/bios/1", "/splash/new", "/links"])
-def test_nothing_sticks_to_a_low_window(ana: Person, chrome: Browser, address: str, path: str) -> None:
+def test_nothing_sticks_to_a_low_window(ana: Person, chrome: Browser, address: str) -> None:
     ana.add("bio", name="A page")
     new_link(ana, "low", url="https://example.com/")
     with signed_in_page(chrome, address) as page:
-        page.set_viewport_size({"width": 640, "height": 400})
-        page.goto(f"{address}/dashboard{path}")
-        assert page.evaluate(_STICKING) == []
-        page.set_viewport_size({"width": 640, "height": 800})
-        assert page.evaluate(_STICKING)
+        for path in ("/links/new", "/qr/new", "/bios/1", "/splash/new", "/links"):
+            page.set_viewport_size({"width": 640, "height": 400})
+            page.goto(f"{address}/dashboard{path}")
+            assert page.evaluate(_STICKING) == [], path
+            page.set_viewport_size({"width": 640, "height": 800})
+            assert page.evaluate(_STICKING), path
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [("/campaigns/new", "slug"), ("/links/new", "custom"), ("/links/new", "url"), ("/splash/new", "link")],
-)
-def test_field_with_error_has_a_border_of_the_color_of_its_message(
-    ana: Person, chrome: Browser, address: str, path: str, name: str
-) -> None:
+_INVALID_FIELDS = (("/campaigns/new", "slug"), ("/links/new", "custom"), ("/links/new", "url"), ("/splash/new", "link"))
+
+
+def test_field_with_error_has_a_border_of_the_color_of_its_message(ana: Person, chrome: Browser, address: str) -> None:
+    for path, name in _INVALID_FIELDS:
+        _check_border(chrome, address, path, name)
+
+
+def _check_border(chrome: Browser, address: str, path: str, name: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard{path}")
         field = page.locator(f"main [name='{name}']")
@@ -141,4 +147,4 @@ def test_field_with_error_has_a_border_of_the_color_of_its_message(
         page.evaluate("document.activeElement.blur()")
         message = page.locator(".field-error").first.evaluate("(element) => getComputedStyle(element).color")
         border = "(element) => getComputedStyle(element).borderBottomColor"
-        assert invalid.evaluate(border) == message
+        assert invalid.evaluate(border) == message, (path, name)
