@@ -9,12 +9,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
-from http.client import HTTPConnection
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import psutil
 import pytest
 
@@ -24,13 +23,32 @@ from waypost.db.database import Database
 from waypost.http import connection_handoff
 
 _SECONDS = 60
+_PAUSE_SECONDS = 0.02  # of a client, so that requests are in flight and leave time to the processes that start
 _LINK = {"url": "https://example.com/page"}
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module", params=[("sqlite", 1), ("postgresql", 2)], ids=["sqlite-1", "postgresql-2"])
+def variant(request: pytest.FixtureRequest) -> tuple[str, int]:
+    """The database, and the number of workers, and of API workers.
+
+    Two of each on SQLite are tested in test_crash.py, one of each on PostgreSQL in test_upgrades.py.
+    """
+    database, mode = request.param
+    return database, mode
+
+
+@pytest.fixture(scope="module")
+def mode(variant: tuple[str, int]) -> int:
+    """The number of workers, and of API workers."""
+    return variant[1]
+
+
+@pytest.fixture(scope="module")
+def database_url(
+    variant: tuple[str, int], request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The URL of a database with this version's tables, which the tests of a mode share."""
-    if request.param == "sqlite":
+    if variant[0] == "sqlite":
         path = tmp_path_factory.mktemp("database") / "waypost.db"
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
@@ -46,16 +64,11 @@ def key(database_url: str) -> str:
         return database.write(add_ana)
 
 
-@pytest.fixture(scope="module", params=[1, 2])
-def mode(request: pytest.FixtureRequest) -> int:
-    """The number of workers, and of API workers."""
-    return int(request.param)
-
-
 @pytest.fixture(scope="module")
 def shared_server(database_url: str, key: str, mode: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server for all tests of a mode that do not stop it."""
-    with _serving(tmp_path_factory, database_url, mode) as server:
+    """A server for all tests of a mode. The last one stops it."""
+    folder = tmp_path_factory.mktemp("node")
+    with serving(folder, database_url=database_url, workers=mode, api_workers=mode) as server:
         yield server
 
 
@@ -64,18 +77,6 @@ def server(shared_server: Server, mode: int) -> Server:
     """The shared server, once all of its processes have started again."""
     until(lambda: _has_started(shared_server, mode))
     return shared_server
-
-
-@pytest.fixture
-def own_server(database_url: str, key: str, mode: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that the test may stop, or whose connections it uses up."""
-    with _serving(tmp_path_factory, database_url, mode) as server:
-        until(lambda: _has_started(server, mode))
-        yield server
-
-
-def _serving(folders: pytest.TempPathFactory, database_url: str, mode: int) -> AbstractContextManager[Server]:
-    return serving(folders.mktemp("node"), database_url=database_url, workers=mode, api_workers=mode)
 
 
 def _has_started(server: Server, count: int) -> bool:
@@ -215,11 +216,12 @@ def test_sighup_replaces_api_workers_without_failed_request(server: Server, key:
     before, stop, failures = _api_workers(server), threading.Event(), list[str]()
 
     def call() -> None:
-        while not stop.is_set():
+        while not stop.wait(_PAUSE_SECONDS):
             try:
-                with httpx2.Client(trust_env=False, timeout=_SECONDS, headers={"Authorization": key}) as client:
-                    client.get(f"{server.url}/api/account").raise_for_status()
-            except httpx2.HTTPError as error:
+                with closing(_client(server)) as client:
+                    if (status := _status(client, "/api/account", key)) != 200:
+                        failures.append(str(status))
+            except (OSError, HTTPException) as error:
                 failures.append(repr(error))
 
     with ThreadPoolExecutor(4) as threads:
@@ -227,22 +229,11 @@ def test_sighup_replaces_api_workers_without_failed_request(server: Server, key:
             threads.submit(call)
         try:
             server.process.send_signal(signal.SIGHUP)
-            until(lambda: len(_api_workers(server)) == len(before) and not _api_workers(server) & before)
+            until(lambda: not any(map(psutil.pid_exists, before)))  # cheaper than the list of their connections
+            until(lambda: len(_api_workers(server)) == len(before))
         finally:
             stop.set()
     assert not failures
-
-
-def test_requests_before_a_stop_are_answered(own_server: Server, key: str) -> None:
-    with ExitStack() as stack:
-        connections = [stack.enter_context(_connect(own_server)) for _ in range(50)]
-        ports = {connection.getsockname()[1] for connection in connections}
-        until(lambda: ports <= _accepted_ports(own_server))
-        for connection in connections:
-            connection.sendall(_request("/api/account", key))
-        own_server.process.terminate()
-        assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in connections)
-    assert own_server.process.wait(_SECONDS) == 0
 
 
 def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: Server, key: str) -> None:
@@ -262,13 +253,13 @@ def test_killed_api_worker_is_replaced_and_loses_no_waiting_connection(server: S
     assert not _api_workers(server) & before
 
 
-def test_full_channel_leaves_connections_to_workers(own_server: Server) -> None:
-    answers, stopped = select.poll(), [psutil.Process(pid) for pid in _api_workers(own_server)]
+def test_full_channel_leaves_connections_to_workers(server: Server) -> None:
+    answers, stopped = select.poll(), [psutil.Process(pid) for pid in _api_workers(server)]
     for worker in stopped:
         worker.suspend()
     with ExitStack() as stack:
         try:
-            connections = [stack.enter_context(_connect(own_server)) for _ in range(400)]
+            connections = [stack.enter_context(_connect(server)) for _ in range(400)]
             for connection in connections:
                 answers.register(connection, select.POLLIN)
                 connection.sendall(_request("/dashboard"))  # needs no database, which a stopped worker may have locked
@@ -278,6 +269,19 @@ def test_full_channel_leaves_connections_to_workers(own_server: Server) -> None:
                 worker.resume()
         statuses = {connection.recv(65536)[9:12] for connection in connections}
     assert statuses == {b"303"}
+
+
+def test_requests_before_a_stop_are_answered(server: Server, key: str) -> None:
+    """The last test of a mode, because it stops the server."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(_connect(server)) for _ in range(50)]
+        ports = {connection.getsockname()[1] for connection in connections}
+        until(lambda: ports <= _accepted_ports(server))
+        for connection in connections:
+            connection.sendall(_request("/api/account", key))
+        server.process.terminate()
+        assert all(connection.recv(65536).startswith(b"HTTP/1.1 200") for connection in connections)
+    assert server.process.wait(_SECONDS) == 0
 
 
 def test_closed_channel_delivers_only_waiting_connections() -> None:

@@ -6,10 +6,11 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from urllib.parse import urlsplit
 
-import httpx2
 import psutil
 import pytest
 
@@ -17,6 +18,7 @@ from tests.support.load import until
 from tests.support.server import Server, processes, serving
 
 _SECONDS = 60
+_PAUSE_SECONDS = 0.01  # of a client, so that requests are in flight and leave time to the processes that start
 
 
 def _workers(server: Server) -> set[int]:
@@ -25,14 +27,21 @@ def _workers(server: Server) -> set[int]:
 
 def _busy_workers(server: Server) -> set[int]:
     """Return the workers that hold connections of 30 concurrent clients."""
-    visitors = [httpx2.Client(trust_env=False, timeout=60) for _ in range(30)]
-    try:
-        for visitor in visitors:
-            assert visitor.get(f"{server.url}/healthz").status_code == 200
+    with ExitStack() as stack:
+        for visitor in [stack.enter_context(closing(_client(server))) for _ in range(30)]:
+            assert _status(visitor) == 200
         return {pid for pid in _workers(server) if psutil.Process(pid).net_connections("tcp4")[1:]}
-    finally:
-        for visitor in visitors:
-            visitor.close()
+
+
+def _client(server: Server) -> HTTPConnection:
+    return HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=_SECONDS)
+
+
+def _status(client: HTTPConnection) -> int:
+    client.request("GET", "/healthz")
+    response = client.getresponse()
+    response.read()
+    return response.status
 
 
 def _listens(pid: int) -> bool:
@@ -55,11 +64,12 @@ def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
     before, stop, failures = _workers(server), threading.Event(), list[str]()
 
     def visit() -> None:
-        while not stop.is_set():
+        while not stop.wait(_PAUSE_SECONDS):
             try:
-                with httpx2.Client(trust_env=False, timeout=_SECONDS) as visitor:
-                    visitor.get(f"{server.url}/healthz").raise_for_status()
-            except httpx2.HTTPError as error:
+                with closing(_client(server)) as visitor:
+                    if (status := _status(visitor)) != 200:
+                        failures.append(str(status))
+            except (OSError, HTTPException) as error:
                 failures.append(repr(error))
 
     visiting = threading.Thread(target=visit)
