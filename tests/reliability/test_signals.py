@@ -1,6 +1,7 @@
 """Signals at any moment, and the moment at which the service says that it is ready."""
 
 import os
+import select
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import psutil
 import pytest
 
 from tests.support.load import until
-from tests.support.server import Server, processes, serving, starting
+from tests.support.server import Server, processes, starting
 
 _SECONDS = 60
 _OTHERS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU)
@@ -86,32 +87,6 @@ def test_stop_during_start_ends_all_processes(
         assert "Traceback" not in server.output()
 
 
-def test_service_says_that_it_serves_when_all_workers_do(tmp_path: Path) -> None:
-    with starting(tmp_path, **_WORKERS) as server:
-        until(lambda: _LINE in server.output())
-        assert _listeners(server) == 2
-        assert _answers(server)
-
-
-def test_signals_to_all_processes_end_none(tmp_path: Path) -> None:
-    with serving(tmp_path, **_WORKERS) as server:
-        until(lambda: _LINE in server.output())
-        until(lambda: len(processes(server)[1]) == 1)
-        before = {process.pid for kind in processes(server) for process in kind}
-        for number in set(_OTHERS) - {signal.SIGHUP}:
-            os.killpg(server.process.pid, number)
-        for pid in before:
-            os.kill(pid, signal.SIGHUP)  # as a terminal that is closed
-        server.process.send_signal(signal.SIGHUP)
-
-        def is_replaced() -> bool:
-            workers, ingesters = processes(server)
-            return len(workers) == 3 and len(ingesters) == 1 and not before & {p.pid for p in (*workers, *ingesters)}
-
-        until(is_replaced)
-        assert "worker died" not in server.output()
-
-
 @pytest.fixture
 def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """The socket of a service manager."""
@@ -123,15 +98,32 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
         yield manager
 
 
-def test_service_manager_receives_each_state(tmp_path: Path, manager: socket.socket) -> None:
+def test_service_tells_each_state_and_survives_signals_to_all_processes(tmp_path: Path, manager: socket.socket) -> None:
     with starting(tmp_path / "data", **_WORKERS) as server:
-        assert manager.recv(100) == b"READY=1"
+        # The first of the line and the message: neither comes before all workers serve.
+        until(lambda: _LINE in server.output() or select.select([manager], [], [], 0)[0])
         assert _listeners(server) == 2
+        assert _answers(server)
+        assert manager.recv(100) == b"READY=1"
+        until(lambda: _LINE in server.output())
+        until(lambda: len(processes(server)[1]) == 1)
+        before = {process.pid for kind in processes(server) for process in kind}
+        for number in set(_OTHERS) - {signal.SIGHUP}:
+            os.killpg(server.process.pid, number)
+        for pid in before:
+            os.kill(pid, signal.SIGHUP)  # as a terminal that is closed
         server.process.send_signal(signal.SIGHUP)
         first, second = manager.recv(100).decode().splitlines()
         assert first == "RELOADING=1"
         assert second.removeprefix("MONOTONIC_USEC=").isdigit()
         assert manager.recv(100) == b"READY=1"
+
+        def is_replaced() -> bool:
+            workers, ingesters = processes(server)
+            return len(workers) == 3 and len(ingesters) == 1 and not before & {p.pid for p in (*workers, *ingesters)}
+
+        until(is_replaced)
+        assert "worker died" not in server.output()
         server.process.terminate()
         assert manager.recv(100) == b"STOPPING=1"
         assert server.process.wait(_SECONDS) == 0
