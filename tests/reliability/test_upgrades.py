@@ -18,6 +18,7 @@ from waypost.db import upgrade
 from waypost.db.database import Database
 
 _HOST = "go.localhost:8000"
+_BOTH = ("sqlite", "postgresql")
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def releases(tmp_path: Path) -> Releases:
     return releases
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=_BOTH)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An own database: its tables will change."""
     if request.param == "sqlite":
@@ -96,19 +97,30 @@ def test_reload_upgrades_node_without_failed_request(
 _NO_MIGRATION = f"revision = '{NEXT_REVISION}'\ndown_revision = '{CURRENT_REVISION}'\nupgrade = None\n"
 
 
+_KEEPS_OLD = "the new version cannot start, keeping the old workers"
+_MIGRATED = "new worker did not start, keeping the old ones"
+
+
 @pytest.mark.parametrize(
-    ("release", "message", "revision"),
+    ("database_url", "release", "message", "revision"),
     [
-        ({"migration": _NO_MIGRATION}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
-        ({"broken": "server/asgi.py"}, "the new version cannot start, keeping the old workers", CURRENT_REVISION),
-        (
-            {"broken": "clicks/ingest/ingester.py"},
-            "the new version cannot start, keeping the old workers",
-            CURRENT_REVISION,
-        ),
-        ({"broken": "server/app.py"}, "new worker did not start, keeping the old ones", NEXT_REVISION),
+        pytest.param(database, release, message, revision, id=f"{database}-{name}")
+        for name, databases, release, message, revision in (
+            ("migration fails", _BOTH, {"migration": _NO_MIGRATION}, _KEEPS_OLD, CURRENT_REVISION),
+            # Before the migration, so without SQL. PostgreSQL has the API worker.
+            ("workers cannot be imported", _BOTH[1:], {"broken": "server/asgi.py"}, _KEEPS_OLD, CURRENT_REVISION),
+            (
+                "ingester cannot be imported",
+                _BOTH[:1],
+                {"broken": "clicks/ingest/ingester.py"},
+                _KEEPS_OLD,
+                CURRENT_REVISION,
+            ),
+            ("workers cannot start", _BOTH, {"broken": "server/app.py"}, _MIGRATED, NEXT_REVISION),
+        )
+        for database in databases
     ],
-    ids=["migration fails", "workers cannot be imported", "ingester cannot be imported", "workers cannot start"],
+    indirect=["database_url"],
 )
 def test_failed_reload_keeps_old_code_also_for_processes_that_die_later(
     node: Server, releases: Releases, traffic: Traffic, database_url: str, release: Any, message: str, revision: str
