@@ -145,7 +145,9 @@ def test_dockerfile_passes_hadolint() -> None:
 
 
 def test_build_context_contains_everything_for_the_package(tmp_path: Path) -> None:
-    context = tmp_path / "sent"
+    """The front end is that of the checkout. It is built again if a file of web/ differs or is missing."""
+    context, static = tmp_path / "sent", Path("src/waypost/dashboard/static")
+    shutil.copytree(ROOT / static, context / static)
     for arguments in (arguments for name, arguments in _instructions() if name == "COPY" and "--from" not in arguments):
         *sources, target = arguments.split()
         for source in sources:
