@@ -23,7 +23,6 @@ from waypost.db.database import Database
 from waypost.http import connection_handoff
 
 _SECONDS = 60
-_PAUSE_SECONDS = 0.02  # of a client, so that requests are in flight and leave time to the processes that start
 _LINK = {"url": "https://example.com/page"}
 
 
@@ -216,7 +215,7 @@ def test_sighup_replaces_api_workers_without_failed_request(server: Server, key:
     before, stop, failures = _api_workers(server), threading.Event(), list[str]()
 
     def call() -> None:
-        while not stop.wait(_PAUSE_SECONDS):
+        while not stop.is_set():
             try:
                 with closing(_client(server)) as client:
                     if (status := _status(client, "/api/account", key)) != 200:

@@ -18,7 +18,6 @@ from tests.support.load import until
 from tests.support.server import Server, processes, serving
 
 _SECONDS = 60
-_PAUSE_SECONDS = 0.01  # of a client, so that requests are in flight and leave time to the processes that start
 
 
 def _workers(server: Server) -> set[int]:
@@ -64,7 +63,7 @@ def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
     before, stop, failures = _workers(server), threading.Event(), list[str]()
 
     def visit() -> None:
-        while not stop.wait(_PAUSE_SECONDS):
+        while not stop.is_set():
             try:
                 with closing(_client(server)) as visitor:
                     if (status := _status(visitor)) != 200:
