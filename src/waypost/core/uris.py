@@ -5,7 +5,7 @@ import re
 import socket
 import unicodedata
 from functools import lru_cache
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import idna
 
@@ -109,16 +109,14 @@ def url_host(host: str) -> str | None:
     return name if name and not name[-1].isdigit() else None
 
 
-def spellings(host: str) -> tuple[str, ...]:
-    """Return the host of a URL in its ASCII form and, if it has one, in its own script. () if it is not valid."""
-    name = url_host(host)
-    if name is None:
-        return ()
+def other_spellings(url: str) -> list[str]:
+    """Return a web URL with its host in its ASCII form and in its own script, except the spelling that it has."""
     try:
-        own_script = ".".join(map(_own_script, name.split(".")))
-    except UnicodeError:
-        return (name,)
-    return (name,) if own_script == name else (name, own_script)
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return []
+    return [parts._replace(netloc=name + port).geturl() for name in _spellings(url_host(host)) if name != host]
 
 
 def _authority(text: str) -> str:
@@ -179,6 +177,17 @@ def _label(label: str) -> str:
         idna.check_label(text)
     idna.check_bidi(label)
     return f"xn--{label.encode('punycode').decode()}"
+
+
+def _spellings(name: str | None) -> tuple[str, ...]:
+    """Return a host in its ASCII form as it is and, if it has one, in its own script."""
+    if not name:
+        return ()
+    try:
+        own_script = ".".join(map(_own_script, name.split(".")))
+    except UnicodeError:
+        return (name,)
+    return (name,) if own_script == name else (name, own_script)
 
 
 def _own_script(label: str) -> str:

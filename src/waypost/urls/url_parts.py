@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote, urlsplit
 
-from waypost.core.uris import spellings, url_host
+from waypost.core.uris import url_host
 
 
 def origin_of(url: str) -> str:
@@ -27,13 +27,3 @@ def display_host(url: str) -> str:
     except ValueError:
         return ""
     return unquote(host) if url_host(host) else host
-
-
-def other_spellings(url: str) -> list[str]:
-    """Return a URL with its host in its ASCII form and in its own script, except the spelling that it has."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return []
-    return [parts._replace(netloc=name + port).geturl() for name in spellings(host) if name != host]

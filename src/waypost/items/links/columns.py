@@ -12,11 +12,10 @@ from waypost.core import clock
 from waypost.core.errors import in_entry, invalid
 from waypost.core.settings import Settings
 from waypost.core.text_folding import folded
-from waypost.core.uris import MAX_PARAMETERS
+from waypost.core.uris import MAX_PARAMETERS, other_spellings
 from waypost.db import crud
 from waypost.db.schema import campaigns, overlays, splashes
 from waypost.urls import blocklist, validation
-from waypost.urls.url_parts import other_spellings
 
 Status = Literal["public", "private", "disabled"]
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from waypost.core.text_folding import folded
-from waypost.urls.url_parts import other_spellings
+from waypost.core.uris import other_spellings
 
 revision = "0009"
 down_revision = "0008"
