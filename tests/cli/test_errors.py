@@ -33,6 +33,16 @@ def test_damaged_database_is_one_sentence(run_migrated: RunCommand, words: tuple
     assert completed.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("table", ["links", "campaigns", "click_times", "events", "aliases"])
+@pytest.mark.parametrize("option", ["", "--json", "--repair"])
+def test_totals_of_damaged_database_are_not_verified(run_migrated: RunCommand, table: str, option: str) -> None:
+    damage_table(Path("data/waypost.db"), table)
+    completed = run_migrated("clicks", "verify", *([option] if option else ()))
+    assert (completed.code, completed.out) == (1, "")
+    assert completed.err.startswith(f"waypost: The database {Path('data/waypost.db').absolute()} is damaged: ")
+    assert completed.err.endswith(" Stop the service, and restore the newest backup into an empty folder.\n")
+
+
 def test_debug_prints_the_traceback(run_migrated: RunCommand) -> None:
     damage_table(Path("data/waypost.db"), "accounts")
     with pytest.raises(Exception, match="malformed"):  # the interpreter prints it

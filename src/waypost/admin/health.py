@@ -15,6 +15,7 @@ from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.db import faults
 from waypost.db.database import Database, upsert
+from waypost.db.faults import error_reason
 from waypost.db.schema import installation, links
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.visits import record_queries
@@ -51,6 +52,17 @@ def write_fault(database: Database) -> str:
         return ""
 
     return _fault_of(lambda: database.write(write, durability="relaxed"))
+
+
+def damage(database: Database) -> str:
+    """Return the first damage that SQLite finds in all pages of its file; "" without any, and on PostgreSQL."""
+    if not database.is_sqlite:
+        return ""
+    try:
+        result = database.read(lambda tx: str(tx.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()))
+    except DBAPIError as error:
+        result = error_reason(error)
+    return "" if result == "ok" else result
 
 
 def disk_fault(settings: Settings) -> str:

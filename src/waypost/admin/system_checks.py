@@ -14,7 +14,6 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from waypost.admin import health, installation, private_files
@@ -81,12 +80,8 @@ def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
 
 
 def _content(settings: Settings, opened: Database) -> list[Finding]:
-    try:
-        damage = opened.read(_damage) if opened.is_sqlite else ""
-    except DBAPIError as error:
-        damage = error_reason(error)
     where = settings.database_file or "the database server"
-    if damage:
+    if damage := health.damage(opened):
         text = f"The database {where} is damaged: {reasons.clean(damage)}."
         return [Finding("W016", "error", text, "Stop the service, and restore the newest backup into an empty folder.")]
     fault = health.database_fault(settings, opened) or health.write_fault(opened)
@@ -117,12 +112,6 @@ def _has_open(process: Path, file: str) -> bool:
                 if str(descriptor.readlink()) == file:
                     return True
     return False
-
-
-def _damage(tx: Connection) -> str:
-    """Return the first damage that SQLite finds in its pages; "" without any."""
-    result = str(tx.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
-    return "" if result == "ok" else result
 
 
 def _clicks(settings: Settings, opened: Database) -> Iterator[Finding]:

@@ -7,13 +7,16 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from waypost.admin import health
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats import raw_events, verify
 from waypost.clicks.stats.raw_events import Format
 from waypost.clicks.stats.reports import Span
-from waypost.core import clock
+from waypost.core import clock, reasons
+from waypost.core.settings import Settings
+from waypost.db.database import Database
 
 clicks = typer.Typer(no_args_is_help=True)
 
@@ -41,9 +44,14 @@ def verify_totals(
     repair: Annotated[bool, typer.Option("--repair", help="Recompute totals that differ from the visits.")] = False,
     json: console.AsJson = False,
 ) -> None:
-    """Compare the totals with the stored visits. Exit code 1 if they differ and are not repaired."""
+    """Compare the totals with the stored visits. Exit code 1 if they differ and are not repaired.
+
+    Exit code 1 too if the file of the database is damaged anywhere: nothing is compared then.
+    """
+    settings = access.settings()
     with access.database() as database:
-        if read_barrier.uncounted_bytes(access.settings().journal_dir, database):
+        _stop_if_damaged(settings, database)
+        if read_barrier.uncounted_bytes(settings.journal_dir, database):
             console.stderr.print("Some clicks are still in the journal and are not compared.")
         differences = database.write(verify.differences)
         if repair and differences:
@@ -60,4 +68,12 @@ def verify_totals(
     if repair and kept:
         console.stderr.print(f"{len(kept)} of them stay: days with imported clicks cannot be recomputed.")
     if kept or (differences and not repair):
+        raise typer.Exit(1)
+
+
+def _stop_if_damaged(settings: Settings, database: Database) -> None:
+    """Exit with a sentence: links or totals that cannot be read would be compared with nothing."""
+    if damage := health.damage(database):
+        hint = "Stop the service, and restore the newest backup into an empty folder."
+        console.complain(f"The database {settings.database_file} is damaged: {reasons.clean(damage)}.", hint)
         raise typer.Exit(1)
