@@ -10,6 +10,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from tests.support.clicks import NOW_MS, click, click_counts, lose_counts, run_out
+from tests.support.databases import ON_SQLITE, damage_table
 from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import GOOGLEBOT
@@ -208,3 +209,24 @@ def test_metrics_of_stopped_ingester_are_complete(database: Database, settings: 
     Ingester(settings, database, fault_point=stop_after_first_batch).run(stop)
     journal.close()
     assert "\nwaypost_clicks_ingested_total 3.0\n" in exposition(settings.metrics_dir, {}).decode()
+
+
+@ON_SQLITE
+def test_ingester_waits_while_the_database_is_damaged(database: Database, settings: Settings, link: int) -> None:
+    assert database.path is not None
+    damage_table(database.path, "links")
+    journal, stop = Journal(settings.journal_dir), threading.Event()
+    journal.write(click(link))
+    attempts: list[str] = []
+
+    def count_attempts(fault_point: str) -> None:
+        attempts.append(fault_point)
+        if attempts.count("classified") == 3:
+            stop.set()
+
+    with capture_logs() as logged:
+        Ingester(settings, database, fault_point=count_attempts).run(stop)
+    journal.close()
+    waits = [entry for entry in logged if entry["event"] == "ingester waits for the database or the disk"]
+    assert [entry["reason"] for entry in waits] == ["database disk image is malformed"]
+    assert list(settings.journal_dir.glob("*.log"))

@@ -11,13 +11,14 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from operator import itemgetter
 from threading import Event
 
 import structlog
 from sqlalchemy import Connection, bindparam, column, delete, select, table, update
+from sqlalchemy.exc import DBAPIError
 
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
@@ -40,7 +41,7 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
-from waypost.db import change_log, leases, moved_items, notifications
+from waypost.db import change_log, faults, leases, moved_items, notifications
 from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database, upsert
 from waypost.db.faults import error_reason
@@ -199,9 +200,11 @@ class Ingester:
                     is_behind = self.step() >= 0.5
                     is_waiting = False
                     self.delete_expired()
-                except (Problem, OSError) as problem:
+                except (Problem, OSError, DBAPIError) as error:
+                    if not _is_awaited(error):
+                        raise
                     if not is_waiting:
-                        reason = error_reason(problem) or str(problem)
+                        reason = error_reason(error) or str(error)
                         _log.warning("ingester waits for the database or the disk", reason=reason)
                     is_waiting = True
                     progress.record_failure(self._folder)
@@ -209,9 +212,17 @@ class Ingester:
                     is_behind = False
                 if not is_behind:  # few large batches cost less than many small ones
                     wait_for_wakeup(wake_fd)
-            try:
-                self.step()
-            finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Count the last lines. Lines that cannot be counted stay in the journal."""
+        try:
+            self.step()
+        except (Problem, OSError, DBAPIError) as error:
+            if not _is_awaited(error):
+                raise
+        finally:
+            with suppress(OSError):  # a full disk
                 self._meter.save()
 
     def _fault_point(self, name: str) -> None:
@@ -386,6 +397,14 @@ class Ingester:
         more_remains = self._database.write(work, durability="relaxed")
         if compaction.compact(self._database, events_days=self._events_days, now=now) or more_remains:
             self._cleaned_at = 0
+
+
+def _is_awaited(error: Exception) -> bool:
+    """Return whether the ingester waits for the end of a fault. Others end its process, and the parent starts another.
+
+    It waits on a damaged database too, whose log entries and `/readyz` are enough: another process finds the same.
+    """
+    return not isinstance(error, DBAPIError) or faults.classify(error) is faults.Fault.DAMAGE
 
 
 @contextmanager
