@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from operator import sub
@@ -38,6 +38,8 @@ from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 
 T = TypeVar("T")
+_Step = Callable[[], Coroutine[Any, Any, None]]
+"""One run of a background task. A fault of one run ends with the next one that works."""
 _log = structlog.get_logger("worker")
 _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all processes within a second
 _JOURNAL_SECONDS = 1.0
@@ -85,20 +87,25 @@ class BackgroundTasks:
         self._reported = (0, 0, 0, 0)
         self._reporting = threading.Lock()
         self._write_fault = ""
+        self._journal_fault = RepeatedReason(
+            lambda reason: _log.warning("journal maintenance failed", reason=reason), _LOG_SECONDS
+        )
         self._limiter = anyio.CapacityLimiter(6)
         self._stopping = asyncio.Event()
 
     def start(self) -> list[asyncio.Task[None]]:
         """Start all tasks."""
-        tasks = (
-            self._follow_change_log,
-            self._maintain_journal,
-            self._clean_storage,
-            self._check_storage,
-            self._check_writing,
-            self._delete_accounts,
+        # PostgreSQL sends notifications, and `follow` waits for them.
+        change_log_seconds = _CHANGE_LOG_SECONDS if self.database.is_sqlite else 0.0
+        repeated = (
+            self._repeat(self._follow_change_log, change_log_seconds),
+            self._repeat(self._maintain_journal, _JOURNAL_SECONDS),
+            self._repeat(self._clean_storage, _STORAGE_SECONDS),
+            self._repeat(self._check_storage, _STORAGE_CHECK_SECONDS, is_first_at_once=True),
+            self._repeat(self._check_writing, _WRITE_CHECK_SECONDS),
+            self._repeat(self._delete_accounts, _DELETION_SECONDS),
         )
-        return [asyncio.create_task(task()) for task in tasks]
+        return [asyncio.create_task(task) for task in repeated]
 
     def stop(self) -> None:
         """Let the tasks finish their current step and return."""
@@ -140,50 +147,52 @@ class BackgroundTasks:
         parts = {"database": database or "ok", "storage": storage or "ok", "clicks_lost": lost, **node}
         return {"status": status, **parts, "maintenance": self.maintenance.is_on()}
 
+    async def _repeat(self, step: _Step, seconds: float, *, is_first_at_once: bool = False) -> None:
+        """Run a step again and again until the worker stops. An error in it is logged, and the next run is tried."""
+        task = step.__name__.removeprefix("_").replace("_", " ")
+        fault = RepeatedReason(lambda _reason: _log.exception("background task failed", task=task), _LOG_SECONDS)
+        pause = 0.0 if is_first_at_once else seconds
+        while not await self._is_stopping(pause):
+            pause = seconds
+            try:
+                await step()
+            except Exception as error:  # noqa: BLE001  # the edge of the task: it must not end
+                fault.record(type(error).__name__)
+                fault.flush()
+                pause = seconds or _JOURNAL_SECONDS
+
     async def _check_writing(self) -> None:
-        while not await self._is_stopping(_WRITE_CHECK_SECONDS):
-            self._write_fault = await self._in_thread(lambda: health.write_fault(self.database))
+        self._write_fault = await self._in_thread(lambda: health.write_fault(self.database))
 
     async def _follow_change_log(self) -> None:
-        # PostgreSQL sends notifications, and `follow` waits for them.
-        seconds = _CHANGE_LOG_SECONDS if self.database.is_sqlite else 0.0
-        while not await self._is_stopping(seconds):
-            await self._in_thread(self.invalidator.follow)
+        await self._in_thread(self.invalidator.follow)
 
     async def _maintain_journal(self) -> None:
         """Sync the journal, close old segments, and publish the metrics of this process."""
-        maintenance_fault = RepeatedReason(
-            lambda reason: _log.warning("journal maintenance failed", reason=reason), _LOG_SECONDS
-        )
-        while not await self._is_stopping(_JOURNAL_SECONDS):
-            _stop_with_parent()
-            self.database.reap_stalled_connections()
-            try:
-                await self._in_thread(self.database.check_file)
-                if self.settings.journal_sync == "1s":
-                    await self._in_thread(self.worker_state.journal.sync)
-                self.worker_state.journal.rotate()
-                self._report_counts()
-                await self._in_thread(self.meter.save)
-            except OSError as error:  # such as a full disk: visits continue, and the next second tries again
-                maintenance_fault.record(str(error))
-            maintenance_fault.flush()
+        _stop_with_parent()
+        self.database.reap_stalled_connections()
+        try:
+            await self._in_thread(self.database.check_file)
+            if self.settings.journal_sync == "1s":
+                await self._in_thread(self.worker_state.journal.sync)
+            self.worker_state.journal.rotate()
+            self._report_counts()
+            await self._in_thread(self.meter.save)
+        except OSError as error:  # such as a full disk: visits continue, and the next second tries again
+            self._journal_fault.record(str(error))
+        self._journal_fault.flush()
 
     async def _clean_storage(self) -> None:
-        while not await self._is_stopping(_STORAGE_SECONDS):
-            await self._in_thread(self.cleaner.run_due)
-            await self._in_thread(lambda: uploads.remove_abandoned(self.settings.data_dir))
+        await self._in_thread(self.cleaner.run_due)
+        await self._in_thread(lambda: uploads.remove_abandoned(self.settings.data_dir))
 
     async def _check_storage(self) -> None:
         await self._in_thread(self.cleaner.check_store)
-        while not await self._is_stopping(_STORAGE_CHECK_SECONDS):
-            await self._in_thread(self.cleaner.check_store)
 
     async def _delete_accounts(self) -> None:
-        while not await self._is_stopping(_DELETION_SECONDS):
-            with suppress(Problem):  # the database is away
-                await self._in_thread(lambda: first_sign_in.delete_used(self.settings, self.database))
-            await self._in_thread(lambda: account_deletion.delete_due(self.database, self._must_not_delete))
+        with suppress(Problem):  # the database is away
+            await self._in_thread(lambda: first_sign_in.delete_used(self.settings, self.database))
+        await self._in_thread(lambda: account_deletion.delete_due(self.database, self._must_not_delete))
 
     def _must_not_delete(self) -> bool:
         return self._stopping.is_set() or self.maintenance.is_on()
