@@ -3,6 +3,7 @@
 import time
 
 from sqlalchemy import Connection, delete, select
+from sqlalchemy.exc import DBAPIError
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
@@ -25,11 +26,11 @@ class MaintenanceMode:
         self._read_again = 0.0
 
     def is_on(self) -> bool:
-        """Return whether it is on. While the database does not answer, as it was before."""
+        """Return whether it is on. While the database does not answer, or refuses to, as it was before."""
         if time.monotonic() >= self._read_again:
             try:
                 self._is_on = self._database.read(since, autocommit=True) is not None
-            except Problem:
+            except (Problem, DBAPIError):  # DBAPIError: damage or a missing right, and `/readyz` must report it
                 return self._is_on
             self._read_again = time.monotonic() + FOLLOW_SECONDS
         return self._is_on
