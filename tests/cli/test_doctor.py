@@ -86,6 +86,8 @@ WARNINGS = (
     ExpectedFinding("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
     ExpectedFinding("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
     ExpectedFinding("W024", "means the whole network 172.0.0.0/8", {"TRUSTED_PROXIES": "172.30.8.0/8"}),
+    ExpectedFinding("W026", "has 0.0.0.0/0, so each visitor can choose", {"TRUSTED_PROXIES": "127.0.0.1,0.0.0.0/0"}),
+    ExpectedFinding("W026", "has ::/0, so each visitor can choose", {"TRUSTED_PROXIES": "::/0"}),
     ExpectedFinding("W031", "files are stored in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
 )
 

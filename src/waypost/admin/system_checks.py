@@ -310,6 +310,9 @@ def _networks(settings: Settings) -> Iterator[Finding]:
                 if ip_address(part.strip().partition("/")[0]) != network.network_address:
                     text = f"WAYPOST_{name.upper()} has {part.strip()}, which means the whole network {network}."
                     yield Finding("W024", "warning", text, f"Write {network}, or a smaller network.")
+                if name == "trusted_proxies" and not network.prefixlen:
+                    text = f"WAYPOST_TRUSTED_PROXIES has {network}, so each visitor can choose their own address."
+                    yield Finding("W026", "warning", text, "Write the addresses of your proxies only.")
 
 
 def _storage_settings(settings: Settings) -> Iterator[Finding]:
