@@ -46,7 +46,7 @@ _REFERRERS = {
 def write(folder: Path, account: int, targets: Sequence[Target]) -> int:
     """Write the visits of the last 30 days to the journal in `folder`, oldest first. Return their number."""
     now = clock.now()
-    draws = random.Random(_SEED)  # noqa: S311  # the same visits at every start
+    draws = random.Random(_SEED)  # the same visits at every start
     lines = sorted(
         (at, number, line)
         for number, (at, line) in enumerate(
@@ -87,7 +87,7 @@ def _visitor(draws: random.Random, *, has_referrer: bool) -> _Visitor:
     if draws.random() < 0.06:
         return b"192.0.2.%d" % draws.randrange(1, 9), b"US", (draws.choice(_BOTS), b"", b"")
     number = draws.randrange(_VISITORS)
-    person = random.Random(number)  # noqa: S311  # the same country and browser every time
+    person = random.Random(number)  # the same country and browser every time
     country = person.choices(tuple(_COUNTRIES), [share for share, _ in _COUNTRIES.values()])[0]
     agent = _MOZILLA + person.choices(tuple(_AGENTS), tuple(_AGENTS.values()))[0]
     return b"10.0.%d.%d" % divmod(number, 256), country, (agent, referrer, _COUNTRIES[country][1])

@@ -141,7 +141,7 @@ def random_order(tx: Connection, query: CandidateQuery) -> Iterator[RotatorLink]
 def _shuffled(candidates: list[RotatorLink], query: CandidateQuery) -> Iterator[RotatorLink]:
     while candidates:
         weights = [candidate.weight for candidate in candidates] if query.weighted else None
-        candidate = random.choices(candidates, weights)[0]  # noqa: S311  # not security-relevant
+        candidate = random.choices(candidates, weights)[0]
         candidates.remove(candidate)
         yield candidate
 
@@ -159,10 +159,10 @@ def _draw_links(tx: Connection, query: CandidateQuery) -> Iterator[int | None]:
         weights = [(weight, number) for weight, number in tx.execute(_WEIGHTS, parameters)]
     tickets = [weight * number for weight, number in weights]
     while count:
-        n = random.randrange(count + sum(tickets))  # noqa: S311  # not security-relevant
+        n = random.randrange(count + sum(tickets))
         if n >= count:
-            weight, number = random.choices(weights, tickets)[0]  # noqa: S311
-            nth = {"weight": weight, "n": random.randrange(number)}  # noqa: S311
+            weight, number = random.choices(weights, tickets)[0]
+            nth = {"weight": weight, "n": random.randrange(number)}
             yield tx.execute(_NTH_OF_WEIGHT, {**parameters, **nth}).scalar_one_or_none()
             continue
         link = tx.execute(_NTH, {**parameters, "n": n}).scalar_one_or_none()

@@ -72,8 +72,8 @@ async def _receive(
         await context.store.put(name, body.chunks(), on_chunk=body.update_digests, disposition=disposition)
         body.verify()
         stored = StoredObject(name, filename, body.size, body.sha256, media_types.detect(body.head))
-        add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
-        return await _threaded(lambda: context.run(Change(add, respond)))
+        change = Change(lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields), respond)
+        return await _threaded(lambda: context.run(change))
     except BaseException:
         await asyncio.shield(asyncio.ensure_future(_threaded(lambda: context.cleaner.discard(name))))
         raise

@@ -166,10 +166,10 @@ def _read(value: str, name: str) -> tuple[datetime, bool]:
     text = value.strip()
     day = _day(text)
     if day is not None:
-        return datetime(day.year, day.month, day.day), True  # noqa: DTZ001  # UTC is said when it is written
+        return datetime(day.year, day.month, day.day), True
     for form in _TIMES:
         try:
-            return datetime.strptime(text, form), False  # noqa: DTZ007  # as above
+            return datetime.strptime(text, form), False
         except ValueError:
             continue
     try:

@@ -23,7 +23,7 @@ def upgrade() -> None:
     """Add the other spelling to the text that searches read, in batches. Triggers update the search index."""
     connection = op.get_bind()
     rows = sa.text(
-        "SELECT account, id, url, search FROM links WHERE (account, id) > (:account, :id)"  # noqa: S608  # constants
+        "SELECT account, id, url, search FROM links WHERE (account, id) > (:account, :id)"
         f" AND {_HAS_TWO[connection.dialect.name]} ORDER BY account, id LIMIT {_BATCH}"
     )
     last = {"account": 0, "id": 0}
