@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, text
 
 from tests.support.databases import ON_POSTGRESQL
 from waypost.clicks.blocks import compaction
-from waypost.clicks.blocks.encoding import encode
+from waypost.clicks.blocks.encoding import Block, encode
 from waypost.clicks.blocks.filtered_counts import count
 from waypost.clicks.blocks.visit_counts import Counts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
@@ -153,6 +153,23 @@ def test_lease_keeps_other_processes_out(database: Database) -> None:
     _add(database, 1, 10, first=_NOW - DAY, after=_NOW)
     assert not compaction.compact(database, events_days=30, now=_NOW)
     assert _blocks(database) == [10]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_process_that_lost_its_lease_puts_no_visit_into_a_second_block(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add(database, 1, 25, first=_NOW - DAY, after=_NOW)
+
+    def interrupted(rows: Sequence[Any]) -> Block:
+        monkeypatch.setattr(compaction, "encode", encode)
+        assert not _compact(database)  # as another process does
+        return encode(rows)
+
+    monkeypatch.setattr(compaction, "encode", interrupted)
+    assert not _compact(database)
+    assert _blocks(database) == [10, 10]
+    _check(database, 1)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -1,6 +1,6 @@
 """Leases: work that one process does for all nodes, at most once per interval."""
 
-from sqlalchemy import Connection, or_, update
+from sqlalchemy import Connection, or_, select, update
 
 from waypost.core import clock
 from waypost.db.database import upsert
@@ -19,6 +19,14 @@ def acquire(tx: Connection, work: str, *, every: int) -> bool:
     insert = upsert(tx, leases).values(name=work, until=now + every)
     take = insert.on_conflict_do_update(index_elements=["name"], set_={"until": now + every}, where=is_free)
     return tx.execute(take.returning(leases.c.name)).first() is not None
+
+
+def hold(tx: Connection, work: str) -> None:
+    """Wait for other transactions that hold or acquire the lease; later ones wait until the commit.
+
+    A process whose work takes longer than its lease is not alone. SQLite has a single writer.
+    """
+    tx.execute(select(leases.c.name).where(leases.c.name == work).with_for_update())
 
 
 def extend(tx: Connection, work: str, *, every: int) -> None:

@@ -60,8 +60,12 @@ def add_block(database: Database, account: int, highest: int) -> bool:
     if len(rows) < SMALL:
         return False
     block = encode(rows)
-    if not database.write(lambda tx: _insert(tx, account, block, revision), durability="relaxed"):
-        return True
+
+    def append(tx: Connection) -> None:
+        if _is_current(tx, revision) and _last_id(tx, account) < block.first_id:
+            _insert(tx, account, block)
+
+    database.write(append, durability="relaxed")
     recent = select(_b.first_id, _b.last_id, _b.visits).where(_b.account == account).order_by(_b.last_id.desc())
     blocks = database.read(lambda tx: tx.execute(recent.limit(MERGED)).all())
     if len(blocks) == MERGED and all(block.visits <= SMALL for block in blocks):
@@ -121,21 +125,27 @@ def _replace(database: Database, account: int, first_id: int, last_id: int, revi
             return
         tx.execute(delete(visit_blocks).where(_b.account == account, _b.last_id.between(first_id, last_id)))
         if block:
-            _insert(tx, account, block, revision)
+            _insert(tx, account, block)
 
     database.write(work, durability="relaxed")
 
 
-def _insert(tx: Connection, account: int, block: Block, revision: int) -> bool:
-    """Store a block, unless the account was deleted after the visits were read. Return False if visits have moved."""
-    if not _is_current(tx, revision):
-        return False
+def _last_id(tx: Connection, account: int) -> int:
+    """Return the highest id in the blocks of an account; 0 without any."""
+    return int(tx.execute(select(func.coalesce(func.max(_b.last_id), 0)).where(_b.account == account)).scalar_one())
+
+
+def _insert(tx: Connection, account: int, block: Block) -> None:
+    """Store a block, unless the account was deleted after the visits were read."""
     if tx.execute(select(events.c.id).where(events.c.account == account).limit(1)).first():
         tx.execute(insert(visit_blocks), {"account": account, **asdict(block)})
-    return True
 
 
 def _is_current(tx: Connection, revision: int) -> bool:
-    """Return whether no visit has moved to another account since this revision, nor does until the commit."""
+    """Return whether no visit has moved to another account since this revision, nor does until the commit.
+
+    No other process writes blocks until then, if it has got the lease in the meantime.
+    """
+    leases.hold(tx, _LEASE)
     moved_items.hold(tx)
     return moved_items.revision(tx) == revision
