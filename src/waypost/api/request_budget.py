@@ -69,10 +69,10 @@ class RequestBudget:
                 known[source] = load()
             except Problem as problem:
                 known[source] = problem
-        result = known[source]
+        result: T | Problem = known[source]  # `load` of the same kind returned it
         if isinstance(result, Problem):
             raise result
-        return result  # type: ignore[no-any-return]  # `load` of the same kind returned it
+        return result
 
     def draw_code(self) -> None:
         """Count a QR code that is drawn and decoded. Raises INVALID on `data`."""

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -34,12 +34,12 @@ class ResultCache:
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of a key; `compute` it if it is not known. Raises UNAVAILABLE if too many are computed."""
         if (entry := self._find(key)) is not None:
-            return entry[1]  # type: ignore[no-any-return]  # the key determines the type
+            return cast("T", entry[1])  # the key determines the type
         if not self._running.acquire(timeout=_WAIT_SECONDS):
             raise Problem(Kind.UNAVAILABLE, "This service is busy right now. Please try again.", retry_after=5)
         try:
             if (entry := self._find(key)) is not None:  # another thread has computed it
-                return entry[1]  # type: ignore[no-any-return]
+                return cast("T", entry[1])
             result = compute()
         finally:
             self._running.release()

@@ -130,8 +130,9 @@ def _begin(statement: str, connection: Connection) -> None:
 
 
 def _execute(statement: str, connection: Connection) -> None:
+    driver: Any = connection.connection.driver_connection
     try:
-        connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
+        driver.execute(statement)
     except sqlite3.Error as error:
         raise DBAPIError.instance(statement, None, error, sqlite3.Error, dialect=connection.dialect) from error
 

@@ -200,13 +200,16 @@ class _Columns:
     def _mask(self, column: str, table: Mask) -> Mask:
         """Return whether the code of each visit matches, in the fastest way: few comparisons, then look-ups by byte."""
         codes, matching, others = self._codes[column], np.flatnonzero(table), np.flatnonzero(~table)
+        mask: Mask
         if len(matching) == 1:
-            return codes == matching[0]  # type: ignore[no-any-return]  # an array of booleans
-        if len(others) == 1:
-            return codes != others[0]  # type: ignore[no-any-return]
-        if codes.itemsize == 1:
-            return np.frombuffer(codes.tobytes().translate(table.tobytes().ljust(256, b"\0")), bool)
-        return table.take(codes)
+            mask = codes == matching[0]
+        elif len(others) == 1:
+            mask = codes != others[0]
+        elif codes.itemsize == 1:
+            mask = np.frombuffer(codes.tobytes().translate(table.tobytes().ljust(256, b"\0")), bool)
+        else:
+            mask = table.take(codes)
+        return mask
 
 
 def _positions(masks: Sequence[Mask]) -> Any:

@@ -169,7 +169,7 @@ def _counted_labels(tx: Connection, difference: Difference, dimension: str, day:
     return {row.label: row.n for row in tx.execute(select(c.label, c.n).where(*own))}
 
 
-def _events_of(difference: Difference, query: Select) -> Select:  # type: ignore[type-arg]  # any columns
+def _events_of(difference: Difference, query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     """Restrict a query to the events of a difference's item and day."""
     c = events.c
     whole = (c.account == difference.item, c.kind.not_in(NOT_IN_ACCOUNT_TOTALS))

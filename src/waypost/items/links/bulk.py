@@ -99,8 +99,8 @@ def lock_references(tx: Connection, account: int, items: Sequence[Fields]) -> No
 
 def references(fields: Fields, name: str) -> list[int]:
     """Return the distinct ids in a field, which has one id, several or none."""
-    value = fields.get(name)
-    return sorted({value}) if isinstance(value, int) else sorted(set(value or ()))  # type: ignore[call-overload]
+    value: Any = fields.get(name)
+    return sorted({value} if isinstance(value, int) else set(value or ()))
 
 
 def insert_many(tx: Connection, account: int, rows: Sequence[Mapping[str, Any]]) -> dict[Name, int]:

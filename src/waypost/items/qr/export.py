@@ -45,8 +45,8 @@ class _Buffer(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object) -> int:
-        chunk = bytes(data)  # type: ignore[call-overload]  # any buffer
+    def write(self, data: Any) -> int:
+        chunk = bytes(data)
         self._bytes += chunk
         return len(chunk)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import zxingcpp
 
@@ -117,8 +118,9 @@ def _matrix(text: str, level: str, version: int = 0) -> tuple[int, ...]:
         made = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level=level, **options)
     except ValueError as error:
         raise _too_long(str(error), level, text) from error
-    image = memoryview(zxingcpp.write_barcode_to_image(made, scale=1, add_quiet_zones=False))  # type: ignore[arg-type]  # it is a buffer
-    side = image.shape[0]  # type: ignore[index]  # of two dimensions
+    buffer: Any = zxingcpp.write_barcode_to_image(made, scale=1, add_quiet_zones=False)
+    image = memoryview(buffer)
+    side = len(image)  # of the first of two dimensions
     dark = image.tobytes().translate(_DARK)
     return tuple(int(dark[start : start + side][::-1], 2) for start in range(0, side * side, side))
 
