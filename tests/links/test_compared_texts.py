@@ -126,6 +126,7 @@ def test_migration_lets_searches_find_both_spellings_of_hosts(ana: Person) -> No
     assert [_ids(ana, "/urls", "urls", q=q) for q in ("bücher", "xn--bcher-kva")] == [typed[:1], typed[1:]]
     ana.write(partial(_migrate, name="spellings_of_hosts"))
     assert [_ids(ana, "/urls", "urls", q=q) for q in ("bücher", "xn--bcher-kva")] == [typed[::-1]] * 2
+    assert _ids(ana, "/urls", "urls", q="example/https") == []  # the end of one text and the beginning of the next
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])

@@ -30,7 +30,7 @@ def upgrade() -> None:
     while batch := connection.execute(rows, last).all():
         last = {"account": batch[-1].account, "id": batch[-1].id}
         changed = [
-            {"account": row.account, "id": row.id, "search": row.search + folded("".join(f"\x1f{url}" for url in urls))}
+            {"account": row.account, "id": row.id, "search": "\x1f".join((row.search, *map(folded, urls)))}
             for row in batch
             if (urls := other_spellings(row.url))
         ]
