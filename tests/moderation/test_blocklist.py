@@ -181,6 +181,7 @@ def test_outdated_blocklist_is_not_cached() -> None:
         ("https://evil.example:8443/x?y", HOST, "evil.example"),
         ("*.evil.example", HOST, "evil.example"),
         ("bücher.example", HOST, "xn--bcher-kva.example"),
+        ("https://b%C3%BCcher.example/page", HOST, "xn--bcher-kva.example"),
         ("  CaSino ", WORD, "casino"),
         ("not a host", HOST, None),
         ("", HOST, None),

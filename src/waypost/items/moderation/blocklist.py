@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, true
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.text_folding import folded
-from waypost.core.uris import ascii_host
+from waypost.core.uris import url_host
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
@@ -72,7 +72,7 @@ def _normalized(value: str, kind: str) -> str:
         return word
     try:
         parts = urlsplit(value.strip() if "://" in value else f"//{value.strip()}")
-        host = ascii_host((parts.hostname or "").removeprefix("*."))
+        host = url_host((parts.hostname or "").removeprefix("*."))
     except ValueError:
         host = None
     if host is None:
