@@ -1,10 +1,12 @@
 """The files of waypost that one request executes: `python -m bench.walks`.
 
-A file counts if a function of it runs, from the ASGI application to the end of the response, in any thread. The service
-is warm, and a file must run in each of five equal requests, so work in the background does not count. Files that run
-before the first one of `api/` are those of every request, such as of the dispatcher.
+A file counts if a function of it runs, from the ASGI application to the end of the response, in any thread; for a visit
+from the first byte that the protocol receives. The service is warm, and a file must run in each of five equal requests,
+so work in the background does not count. Files that run before the first one of `api/` are those of every request, such
+as of the dispatcher.
 """
 
+import itertools
 import logging
 import sys
 import tempfile
@@ -20,6 +22,7 @@ import structlog
 
 import waypost
 from tests.support.asgi_client import AsgiClient
+from tests.support.protocol import protocol_client
 from waypost.admin.new_accounts import create_account
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -35,6 +38,7 @@ _WALKS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/api/bulk", {"items": [{"action": "update", "noun": "channel", "id": 1, "fields": {"name": "Social"}}]}),
     ("POST", "/api/files/upload/notes.txt", b"Notes of the spring sale"),
 )
+_VISIT = b"GET /cold%d HTTP/1.1\r\nHost: go.localhost:8000\r\nUser-Agent: Mozilla/5.0 Firefox/140.0\r\n\r\n"
 
 
 class FileTrace:
@@ -54,7 +58,9 @@ class FileTrace:
         time.sleep(_PAUSE)
         files: dict[str, None] = {}
         self._files = files
+        sys.setprofile(self._note)  # the service runs in threads of its own, or in this one
         work()
+        sys.setprofile(None)
         self._files = None
         return files
 
@@ -73,22 +79,54 @@ def _service(folder: Path) -> Iterator[AsgiClient]:
         yield client
 
 
+def _walk(trace: FileTrace, send: Callable[[], None]) -> list[str]:
+    """Return the files that run in each of several equal requests, in their order."""
+    send()
+    first, *others = (trace.of(send) for _ in range(_REQUESTS))
+    return [name for name in first if all(name in other for other in others)]
+
+
+def _walk_api(trace: FileTrace, client: AsgiClient) -> None:
+    """Print the files of each request to the API."""
+    for method, path, body in _WALKS:
+        content = {"content": body} if isinstance(body, bytes) else {"json": body}
+
+        def send(method: str = method, path: str = path, content: Mapping[str, Any] = content) -> None:
+            client.request(method, path, **content).raise_for_status()
+
+        files = _walk(trace, send)
+        before = next(number for number, name in enumerate(files) if name.startswith("api/"))
+        print(f"{method} {path}: {len(files)} files, {before} of them before the API", *files, sep="\n  ")
+
+
+def _walk_visit(trace: FileTrace, folder: Path) -> None:
+    """Print the files of a click whose link is not in memory, from the bytes received to those sent."""
+    settings = Settings(data_dir=folder, base_url="http://go.localhost:8000")
+    database = Database(settings.database)
+    upgrade(database)
+    with protocol_client(settings, database) as client:
+        numbers = itertools.count()
+        for number in range(_REQUESTS + 1):
+            client.add_link(f"cold{number}")
+
+        def visit() -> None:
+            response = client.request(_VISIT % next(numbers))
+            if not response.startswith(b"HTTP/1.1 302"):
+                raise RuntimeError(f"not a redirect: {response[:80]!r}")
+
+        files = _walk(trace, visit)
+        print(f"GET of a link that is not in memory: {len(files)} files", *files, sep="\n  ")
+    database.close()
+
+
 def main() -> int:
     """Print the files of each request."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     trace = FileTrace()
     with tempfile.TemporaryDirectory() as folder, _service(Path(folder)) as client:
-        for method, path, body in _WALKS:
-            content = {"content": body} if isinstance(body, bytes) else {"json": body}
-
-            def send(method: str = method, path: str = path, content: Mapping[str, Any] = content) -> None:
-                client.request(method, path, **content).raise_for_status()
-
-            send()
-            first, *others = (trace.of(send) for _ in range(_REQUESTS))
-            files = [name for name in first if all(name in other for other in others)]
-            before = next(number for number, name in enumerate(files) if name.startswith("api/"))
-            print(f"{method} {path}: {len(files)} files, {before} of them before the API", *files, sep="\n  ")
+        _walk_api(trace, client)
+    with tempfile.TemporaryDirectory() as folder:
+        _walk_visit(trace, Path(folder))
     return 0
 
 

@@ -25,7 +25,6 @@ from waypost.http.delivery import Delivery
 from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.visits.cache import REDIRECT_LINE, Cache, RequestedHost
-from waypost.visits.fast_responses import DeliveredResponse
 from waypost.visits.fast_visits import FastVisits, HeldVisit, LoggedResponse, Target
 from waypost.visits.outcome import Log
 from waypost.visits.request import VisitRequest
@@ -45,7 +44,7 @@ from waypost.visits.request_sniffer import (
     RequestFields,
     RequestSniffer,
 )
-from waypost.visits.response_batch import ResponseBatch, Turn
+from waypost.visits.writers.protocol import DeliveredResponse, ResponseBatch, Turn
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""

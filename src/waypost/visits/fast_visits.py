@@ -21,7 +21,11 @@ from waypost.visits.alias import unknown_outcome
 from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
 from waypost.visits.decide import RefusalReason
 from waypost.visits.domain_record import DomainView
-from waypost.visits.fast_responses import (
+from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
+from waypost.visits.request import VisitRequest
+from waypost.visits.visit import MAX_HOST
+from waypost.visits.visitor_services import Services
+from waypost.visits.writers.protocol import (
     PageView,
     content_of,
     delivery_response,
@@ -29,10 +33,6 @@ from waypost.visits.fast_responses import (
     page_request,
     redirect_response,
 )
-from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
-from waypost.visits.request import VisitRequest
-from waypost.visits.visit import MAX_HOST
-from waypost.visits.visitor_services import Services
 
 _log = structlog.get_logger("visits")
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"

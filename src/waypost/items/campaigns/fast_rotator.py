@@ -92,12 +92,7 @@ class RotatorLoader:
         return self._visits.database.read(lambda tx: [self._choose(tx, visit) for visit in visits], autocommit=True)
 
     def _choose(self, tx: Connection, visit: VisitRequest) -> RotatorChoice | None:
-        blocked = self._blocklist(tx)
-
-        def is_reachable(link: LinkView) -> bool:
-            return self._visits.is_reachable(visit, link, blocked)
-
-        rotator_visit = RotatorVisit(is_click=True, sticky_link=None, is_reachable=is_reachable, now=clock.now())
+        rotator_visit = visit_of_rotator(self._visits, visit, self._blocklist(tx))
         read = self._records()
         campaign, link, is_limited = rotator.peek(
             tx, visit.alias, rotator_visit, find=read.rotator, read_link=read.link
@@ -121,6 +116,15 @@ class RotatorLoader:
         blocked = blocklist.read(tx)
         cache.put_blocklist(blocked, version=version)
         return blocked
+
+
+def visit_of_rotator(
+    visits: VisitService, visit: VisitRequest, blocked: Blocklist, sticky_link: int | None = None
+) -> RotatorVisit:
+    """Return what the choice of a link depends on. `sticky_link`: the link that this visitor got before."""
+    return RotatorVisit(
+        visit.is_click, sticky_link, lambda link: visits.is_reachable(visit, link, blocked), clock.now()
+    )
 
 
 def rotator_outcome(visits: VisitService, visit: VisitRequest, choice: RotatorChoice, blocked: Blocklist) -> Outcome:

@@ -5,11 +5,10 @@ from dataclasses import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.items.campaigns import rotator
-from waypost.items.campaigns.fast_rotator import RotatorChoice, rotator_outcome
-from waypost.items.campaigns.rotator import Rotator, RotatorVisit
+from waypost.items.campaigns.fast_rotator import RotatorChoice, rotator_outcome, visit_of_rotator
+from waypost.items.campaigns.rotator import Rotator
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url
 from waypost.visits.alias import respond_missing
@@ -51,12 +50,7 @@ async def _choose_link(
     services: Services, visit: VisitRequest, sticky_link: int | None
 ) -> tuple[Rotator | None, LinkView | None]:
     """Return (campaign, the link for this visitor). Only clicks are taken from limits, and only they need a write."""
-    blocked = await services.visits.blocklist()
-
-    def is_reachable(link: LinkView) -> bool:
-        return services.visits.is_reachable(visit, link, blocked)
-
-    rotator_visit = RotatorVisit(visit.is_click, sticky_link, is_reachable, clock.now())
+    rotator_visit = visit_of_rotator(services.visits, visit, await services.visits.blocklist(), sticky_link)
     campaign, link, is_limited = await services.visits.read(lambda tx: rotator.peek(tx, visit.alias, rotator_visit))
     if campaign is None or not visit.is_click or not is_limited:
         return campaign, link

@@ -1,16 +1,21 @@
-"""Responses of the fast path as bytes, built without the visitor's request: pages, downloads and redirects."""
+"""Outcomes of visits as bytes, which the HTTP protocol sends without an ASGI request.
 
-from asyncio import AbstractEventLoop
+The responses of one turn of the event loop are a batch: their clicks are written together, then they are sent.
+"""
+
+import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from waypost.clicks.journal.writer import Journal
 from waypost.core import clock
 from waypost.core.uris import to_uri
 from waypost.http.compression import ContentCoding
@@ -65,7 +70,7 @@ class DeliveredResponse(HotResponse):
 
     on_broken: Callable[[], object]
 
-    def watch(self, loop: AbstractEventLoop) -> Delivery:
+    def watch(self, loop: asyncio.AbstractEventLoop) -> Delivery:
         """Watch whether the client reads it."""
         delivery = Delivery(None, loop)
         delivery.watch(len(self.unique), self.on_broken)
@@ -97,3 +102,73 @@ def _joined(headers: list[tuple[bytes, bytes]]) -> bytes:
 _NOT_LOGGED = JournalFields(b"")
 _REDIRECT_HEADERS = _joined(redirect("https://example.com").raw_headers[1:])
 """The headers of every redirect after `Location`."""
+
+
+class Turn(NamedTuple):
+    """When a turn of the event loop answered its first request, in milliseconds, and as digits.
+
+    The requests of a turn have the same time: a link that expires in the middle of one still redirects.
+    """
+
+    now_ms: int
+    digits: bytes
+
+
+class ResponseBatch:
+    """The responses of one turn of a worker's event loop. Empty between turns."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.server_state: Any = None
+        """uvicorn's, which all connections share."""
+        self._journal = journal
+        self._turn: Turn | None = None
+        self._requests: list[tuple[asyncio.Transport, bytes, bytes, HotResponse]] = []
+        self._taken: list[bytes] = []
+        self._default_headers: tuple[object, bytes] = (None, b"")
+        self.add = self._requests.append
+        """Adds (transport, journal lines, HSTS header, response). The last line has no end.
+
+        Call `turn` before: it makes the event loop send the batch.
+        """
+
+    def log(self, lines: bytes) -> None:
+        """Add journal lines that are written even if the client leaves before its response. Call `turn` before."""
+        if lines:
+            self._taken.append(lines)
+
+    def turn(self, loop: asyncio.AbstractEventLoop) -> Turn:
+        """Return the time of this turn. The first call in a turn schedules `flush`."""
+        return self._turn or self._begin(loop)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> Turn:
+        now_ms = time.time_ns() // 1_000_000
+        self._turn = Turn(now_ms, b"%d" % now_ms)
+        loop.call_soon(self.flush)
+        return self._turn
+
+    def flush(self) -> None:
+        """Write the clicks in one call, then the responses."""
+        self._turn = None
+        requests = [request for request in self._requests if not request[0].is_closing()]
+        self._requests.clear()
+        lines = [entry for _, entry, _, _ in requests if entry]
+        if self._taken:
+            lines += self._taken
+            self._taken.clear()
+        if lines:
+            lines.append(b"")
+            self._journal.write(b"\n".join(lines))
+        if not requests:
+            return
+        self.server_state.total_requests += len(requests)
+        default_headers = self._headers_of_this_second()
+        for transport, _, hsts, response in requests:
+            parts = (response.status_line, default_headers, hsts, response.unique, response.shared_headers)
+            transport.write(b"".join(parts))
+
+    def _headers_of_this_second(self) -> bytes:
+        """Return uvicorn's default headers as bytes. uvicorn creates a new list every second."""
+        headers = self.server_state.default_headers
+        if self._default_headers[0] is not headers:
+            self._default_headers = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
+        return self._default_headers[1]
