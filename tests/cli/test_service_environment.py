@@ -76,6 +76,38 @@ def test_own_settings_of_a_command_replace_those_of_the_unit(unit: Path, tmp_pat
     assert f"No installation found in {own}/data" in _run(unit, own, "account", "list").stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (r"A=pass\word", "password"),
+        (r"A=pass\\word", r"pass\word"),
+        (r'A="pass\$word\x"', r"pass$word\x"),
+        (r"A='pass\$word'", r"pass\$word"),
+        ("A=it's", "it's"),
+        ("A='a' \"b\"", "ab"),
+        ("A=a \\\n b", "a  b"),
+        ('A="a\nb"', "a\nb"),
+        ('A="a\\\nb"', "ab"),
+        ('A="not closed', "not closed"),
+        (r"A=a\ ", "a "),
+        ("A = a # b ", "a # b"),
+        ("A=", ""),
+        ("A=\\", ""),
+    ],
+)
+def test_values_are_those_that_systemd_reads(line: str, value: str) -> None:
+    assert list(service_environment._settings(line)) == [("A", value)]
+    assert list(service_environment._settings(f"# it's\nexport B=1\nno value\n  {line}\n"))[:1] == [
+        ("A", value + "\n" if line == 'A="not closed' else value)
+    ]
+
+
+def test_file_that_is_not_utf8_sets_nothing(unit: Path, tmp_path: Path) -> None:
+    (unit / "waypost.env").write_bytes(b"WAYPOST_BRAND_NAME=\xe4\n")
+    completed = _run(unit, tmp_path / "anywhere", "account", "list")
+    assert (completed.returncode, "No installation found" in completed.stderr) == (2, True), completed.stderr
+
+
 def test_unit_and_commands_name_the_same_files() -> None:
     text = (ROOT / "deploy" / "waypost.service").read_text()
     assert f"EnvironmentFile=-{service_environment.UNIT_FILE}\n" in text
