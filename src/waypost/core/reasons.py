@@ -5,8 +5,13 @@ import time
 from collections.abc import Callable
 
 _MAX_LENGTH = 300
-_DEBUG_DUMP = re.compile(r"Debug source:.*", re.DOTALL)
+_DEBUG_DUMP = re.compile(r"Debug source:(.*)", re.DOTALL)
 """The library for S3 appends the same error once more, as a data structure."""
+_CAUSE_IN_DUMP = re.compile(
+    r'InvalidCertificate\(\s*(?:Other\(\s*OtherError\(\s*)?(?P<certificate>\w+)|\b(?:message|error): "(?P<text>[^"]+)"'
+)
+"""The cause that only the data structure contains."""
+_NEXT_SENTENCE = re.compile(r"(?<=\w)\n(?=[A-Z])")
 _LINK_TO_MANUAL = re.compile(r"\(Background on this error at: [^()]*\)")
 _END = " .-:;,?!"
 
@@ -16,10 +21,22 @@ def clean(reason: str) -> str:
 
     The caller adds a full stop. A long reason ends at the end of a word.
     """
-    text = " ".join(_LINK_TO_MANUAL.sub("", _DEBUG_DUMP.sub("", reason)).split())
+    dump = _DEBUG_DUMP.search(reason)
+    text = _LINK_TO_MANUAL.sub("", reason[: dump.start()] if dump else reason)
+    lines = "\n".join(stripped for line in text.splitlines() if (stripped := line.strip()))
+    text = " ".join(_NEXT_SENTENCE.sub(". ", lines).split())
     if len(text) > _MAX_LENGTH:
         text = text[:_MAX_LENGTH].rpartition(" ")[0] + " …"
-    return text.rstrip(_END)
+    cause = _cause(dump[1]) if dump else ""
+    return f"{text.rstrip(_END)}: {cause}" if cause else text.rstrip(_END)
+
+
+def _cause(dump: str) -> str:
+    """Return the cause that a dump of data structures contains; "" if it is not known."""
+    cause = _CAUSE_IN_DUMP.search(dump)
+    if cause is None:
+        return ""
+    return cause["text"] or f"the certificate of the server is not valid ({cause['certificate']})"
 
 
 class RepeatedReason:

@@ -151,6 +151,8 @@ class S3Store:
 
 def _reason(problem: Problem) -> str:
     """Return the kind of an error of obstore in words. Its message would reveal addresses."""
+    if "InvalidCertificate" in str(problem.__cause__):
+        return "the certificate of the store is not valid"
     return _REASONS.get(type(problem.__cause__), "the store does not answer")
 
 
