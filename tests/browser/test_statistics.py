@@ -59,22 +59,28 @@ _RECORD_TEXTS = """
     return draw.call(this, text, ...place);
   };
 """
-_TEN_THOUSANDS = """() => {
+_SET_CLICKS = """() => {{
   const cells = document.querySelectorAll(".chart-table tbody tr td:nth-child(2)");
-  for (const cell of cells) cell.textContent = "16000";
-}"""
+  for (const cell of cells) cell.textContent = "{clicks}";
+}}"""
 
 
+_FOUR_THOUSAND = {"en": "4K", "de": "4.000", "fr": "4\u00a0k", "pt": "4\u00a0mil"}
 _TEN_THOUSAND = {"en": "10K", "de": "10.000", "fr": "10\u00a0k", "es": "10\u00a0mil"}
 """The number on an axis, by language."""
 
 
-def test_axis_has_numbers_of_the_language(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+@pytest.mark.parametrize(("clicks", "numbers"), [(6000, _FOUR_THOUSAND), (16000, _TEN_THOUSAND)])
+def test_axis_has_numbers_of_the_language(
+    ana: Person, chrome: Browser, address: str, sample: None, clicks: int, numbers: dict[str, str]
+) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
-        page.add_init_script(_RECORD_TEXTS + f"addEventListener('readystatechange', {_TEN_THOUSANDS}, true);")
-        for language, text in _TEN_THOUSAND.items():
+        page.add_init_script(
+            _RECORD_TEXTS + f"addEventListener('readystatechange', {_SET_CLICKS.format(clicks=clicks)}, true);"
+        )
+        for language, text in numbers.items():
             page.context.add_cookies([{"name": "waypost_language", "value": language, "url": f"{address}/dashboard"}])
             page.goto(f"{address}/dashboard/statistics")
             expect(page.locator("[data-chart] canvas")).to_be_visible()

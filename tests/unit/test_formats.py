@@ -115,3 +115,16 @@ def test_formats_of_each_language(language: str, texts: tuple[str, ...]) -> None
 def test_number_in_a_translated_error_has_the_format_of_the_language(language: str, number: str) -> None:
     message = "The source has more rows than the 10,000 links that your plan allows."
     assert number in translations("waypost.dashboard", language).gettext(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "formatted"),
+    [
+        ("1 byte", "de", "1 Byte"),
+        ("208 bytes", "de", "208 Byte"),
+        ("1.4 MB", "de", "1,4 MB"),
+        ("6 bytes", "es", "6 bytes"),
+    ],
+)
+def test_size_has_units_of_the_language(text: str, language: str, formatted: str) -> None:
+    assert formats.size(text, language) == formatted

@@ -81,7 +81,7 @@ function draw(canvas) {
           size: (_, texts) => axisWidth(texts ?? []),
           gap: 6,
           incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7],
-          values: (_, splits) => splits.map((n) => compact.format(n)),
+          values: (_, splits) => splits.map(formatBriefly),
         },
       ],
       series: [
@@ -175,6 +175,8 @@ const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", document.docu
 
 /** Formats a number of the axis briefly: 12K, 12 mil, 1,5 Mio. Millions are "m" in British English. */
 const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
+/** Languages without a short form of thousands write them as on the rest of the page: 4.000. */
+const formatBriefly = (n) => (/^\d+$/.test(compact.format(n)) ? formatNumber(n) : compact.format(n));
 const CLOCK = { hour: "numeric", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" };
 const MIN_AXIS_WIDTH = 44;
 /** Returns the width of an axis with these texts, of 12 px. */

@@ -101,6 +101,8 @@ def size(text: str, language: str) -> str:
     """Return a size such as `1.4 MB` with the decimal separator of the language; in French with its units (octets)."""
     if language == "fr":
         text = text.replace("byte", "octet").replace("B", "o")
+    if language == "de":
+        text = text.replace("bytes", "Byte").replace("byte", "Byte")
     return text.replace(".", ",") if language in _DECIMAL_COMMA else text
 
 
