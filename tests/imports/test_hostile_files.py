@@ -71,8 +71,13 @@ def test_hostile_file_needs_bounded_memory_and_is_refused(node: _Node, tmp_path:
         Path(f"/proc/{each.pid}/clear_refs").write_text("5")  # resets the peak
     before = {each.pid: _memory(each.pid, "VmRSS:") for each in own}
     node.import_file(tmp_path / "file")
-    while (details := node.details())["running"]:
+
+    def has_ended() -> bool:
         assert node.server.call("GET", "/other", follow_redirects=False).status_code == 302
+        return not node.details()["running"]
+
+    until(has_ended)
+    details = node.details()
     growth = {pid: _memory(pid, "VmHWM:") - memory for pid, memory in before.items()}
     assert max(growth.values()) < _MAX_GROWTH_KIB
     assert message in details["error"] if message else details["state"] == "planned"
