@@ -57,7 +57,7 @@ def _calls(folder: Path) -> list[Call]:
 
 def test_first_start_stores_credentials_and_second_start_does_not(tmp_path: Path) -> None:
     user = newcomer(tmp_path)
-    with user.serving("first.log") as log_path:
+    with user.serving("first.log", forks=False) as log_path:
         file = tmp_path / "work" / "data" / "first-sign-in-1.txt"
         assert str(file) in log_path.read_text()
         text = file.read_text()
@@ -72,7 +72,7 @@ def test_first_start_stores_credentials_and_second_start_does_not(tmp_path: Path
         assert len(secrets) == 2
         for word in (user.base, owner["username"], owner["email"], *secrets):
             assert word in text
-    with user.serving("second.log") as log_path:
+    with user.serving("second.log", forks=False) as log_path:
         completed = user.shell(commands[0])
         assert json.loads(completed.stdout)["data"]["id"] == owner["id"]
         text = log_path.read_text()

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import httpx2
 
-from tests.support.server import free_port
+from tests.support import fork_server
+from tests.support.server import Process, free_port
 
 _SECONDS = 60
 
@@ -49,14 +50,10 @@ class Newcomer:
         )
 
     @contextmanager
-    def serving(self, log: str) -> Iterator[Path]:
-        """Run `waypost serve` like `make run` until the block ends; yield the file with its output."""
+    def serving(self, log: str, *, forks: bool = True) -> Iterator[Path]:
+        """Run `waypost serve` until the block ends; yield the file with its output. Like `make run` without `forks`."""
         log_path = self.folder / log
-        with log_path.open("wb") as out:
-            command = [".venv/bin/waypost", "serve"]
-            process = subprocess.Popen(
-                command, cwd=self.folder / "work", env=self.environment, stdout=out, stderr=subprocess.STDOUT
-            )
+        process = self._start(log_path, forks=forks)
         try:
             self._wait_for(process, log_path)
             yield log_path
@@ -64,7 +61,14 @@ class Newcomer:
             process.terminate()
             process.wait(_SECONDS)
 
-    def _wait_for(self, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    def _start(self, log_path: Path, *, forks: bool) -> Process:
+        command, folder = [".venv/bin/waypost", "serve"], self.folder / "work"
+        if forks:
+            return fork_server.start(command, folder=folder, environment=self.environment, log=log_path)
+        with log_path.open("wb") as out:
+            return subprocess.Popen(command, cwd=folder, env=self.environment, stdout=out, stderr=subprocess.STDOUT)
+
+    def _wait_for(self, process: Process, log_path: Path) -> None:
         deadline = time.monotonic() + _SECONDS
         while process.poll() is None and time.monotonic() < deadline:
             with suppress(httpx2.TransportError):
