@@ -17,6 +17,7 @@ import pytest
 from tests.conftest import Person
 from tests.support import import_files
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.import_files import DUMP
 from waypost.clicks.stats import verify
 from waypost.core import clock
@@ -96,6 +97,7 @@ def test_rows_of_every_statement_of_a_dump_are_planned_or_named(
         assert list(sql_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter())) == whole
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(("module", "kind"), [(gzip, "gzip"), (bz2, "bzip2"), (lzma, "xz")])
 def test_compressed_file_is_refused_with_the_repair(
     ana: Person, settings: Settings, tmp_path: Path, module: Any, kind: str
@@ -114,6 +116,7 @@ def test_every_account_of_a_linkstack_file_is_planned(ana: Person, settings: Set
     assert [row.reason for row in rows if row.fate == "impossible"] == ["littlelink_name is missing."]
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "content", [DUMP[: DUMP.rindex("(")], "-- MySQL dump\nCREATE TABLE x;\n", "-- x\n" + "\x00" * 99]
 )
@@ -163,6 +166,7 @@ def test_chhoto_database_is_read(ana: Person, settings: Settings, tmp_path: Path
     assert (_links(ana, settings)["x"]["clicks"], _links(ana, settings)["x"]["expiry"]) == (5, "2030-01-01 00:00:00")
 
 
+@ON_SQLITE
 def test_views_and_damaged_databases_are_refused(ana: Person, settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "view.sqlite"
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x AS id FROM n"
@@ -194,6 +198,7 @@ def test_linkstack_page_becomes_a_bio_page(
     assert again.fate == "there"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("content", ['{"littlelink_name": "ana", "links": [', "[]", '{"other": 1}', "[" * 99_999])
 def test_broken_export_of_linkstack_is_refused(ana: Person, settings: Settings, tmp_path: Path, content: str) -> None:
     with pytest.raises(Problem) as raised:
@@ -201,6 +206,7 @@ def test_broken_export_of_linkstack_is_refused(ana: Person, settings: Settings, 
     assert raised.value.field == "file"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("links", [None, 7, ["x"], [{"button_id": [], "order": "z", "link": 5, "title": {}}]])
 def test_values_of_unexpected_types_lose_nothing_else(
     ana: Person, settings: Settings, tmp_path: Path, links: Any

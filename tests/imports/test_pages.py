@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.databases import ON_SQLITE
 from tests.support.imports import SHOP, await_import
 from waypost.core import clock
 from waypost.db.schema import import_plans, import_rows
@@ -38,6 +39,7 @@ def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: B
     assert [(row["host"], row["alias"]) for row in rows] == [("links.example.com", "spring"), ("", "a")]
 
 
+@ON_SQLITE
 def test_pair_of_hosts_without_a_host_is_refused(ana: Person, dashboard: Browser) -> None:
     for mapping in ("=", "links.example.com"):
         response = _submit(dashboard, f"alias,url\nspring,{SHOP}", mapping=mapping)
@@ -81,6 +83,7 @@ def test_import_is_called_complete_when_it_can_be_undone(ana: Person, dashboard:
         assert (re.findall("The [^<]*(?:imported …|complete[.])", page), f">{link}</a>" in page) == ([heading], True)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("accepted", "typed", "day"),
     [
@@ -133,6 +136,7 @@ def test_running_import_is_refreshed_with_the_chosen_rows(ana: Person, dashboard
     assert re.findall(r'href="([^"]*)">Refresh<', page) == ["/dashboard/import?fate=there"]
 
 
+@ON_SQLITE
 def test_losses_of_row_are_in_the_language_of_the_reader(ana: Person, dashboard: Browser) -> None:
     dashboard.client.headers["Accept-Language"] = "de"
     assert _submit(dashboard, f"alias,url,password,clicks\nspring,{SHOP},{HASH},many").status_code == 303
@@ -143,6 +147,7 @@ def test_losses_of_row_are_in_the_language_of_the_reader(ana: Person, dashboard:
     assert "until you set" not in text
 
 
+@ON_SQLITE
 def test_reasons_of_rows_are_sentences_with_the_labels_of_their_columns(ana: Person, dashboard: Browser) -> None:
     dashboard.client.headers["Accept-Language"] = "de"
     rows = [
@@ -175,6 +180,7 @@ def test_reasons_of_rows_are_sentences_with_the_labels_of_their_columns(ana: Per
     assert "Row 6: Click limit must be a whole number from 1." in page
 
 
+@ON_SQLITE
 def test_time_in_the_error_of_an_import_is_in_the_zone_of_the_account(ana: Person, dashboard: Browser) -> None:
     error = "old.example cannot be read: it limits its requests. Try again after 2026-01-02 23:04:05 UTC."
     _submit(dashboard, f"alias,url\nspring,{SHOP}")

@@ -24,6 +24,12 @@ from tests.support.visits import new_link, visit
 from waypost.db.database import Database
 from waypost.db.schema import plans
 
+_EACH_NOUN = pytest.mark.parametrize(
+    ("database_url", "noun"),
+    [*(("sqlite", noun) for noun in NOUNS), ("postgresql", "url")],
+    indirect=["database_url"],
+)
+"""The statements of the pages are those of every noun; test_contract.py restores each noun on both databases."""
 _SKIPPED = "1 item is not in the trash any more and was skipped."
 
 
@@ -44,7 +50,7 @@ def _follow(dashboard: Browser, response: Any) -> Any:
     return dashboard.client.get(response.headers["location"])
 
 
-@pytest.mark.parametrize("noun", NOUNS)
+@_EACH_NOUN
 def test_undo_in_message_restores_item_and_shows_its_list(noun: str, ana: Person, dashboard: Browser) -> None:
     ids = new_items(ana)
     page = _follow(dashboard, delete_in_dashboard(dashboard, noun, ids[noun]))
@@ -90,7 +96,7 @@ def test_undo_returns_to_position_in_list(ana: Person, dashboard: Browser) -> No
     assert dashboard.client.post("/dashboard/trash/undo", data=form).headers["location"] == position
 
 
-@pytest.mark.parametrize("noun", NOUNS)
+@_EACH_NOUN
 def test_page_of_item_in_trash_says_so(
     noun: str, ana: Person, ben: Person, service: AsgiClient, dashboard: Browser, database: Database
 ) -> None:
