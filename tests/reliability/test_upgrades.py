@@ -1,12 +1,14 @@
 """Upgrades of a running node with SIGHUP: the recipe of docs/upgrading.md loses no request and no click."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 from tests.support.load import add_ana, until
@@ -18,7 +20,6 @@ from waypost.db import upgrade
 from waypost.db.database import Database
 
 _HOST = "go.localhost:8000"
-_BOTH = ("sqlite", "postgresql")
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def releases(tmp_path: Path) -> Releases:
     return releases
 
 
-@pytest.fixture(params=_BOTH)
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An own database: its tables will change."""
     if request.param == "sqlite":
@@ -95,56 +96,77 @@ def test_reload_upgrades_node_without_failed_request(
 
 
 _NO_MIGRATION = f"revision = '{NEXT_REVISION}'\ndown_revision = '{CURRENT_REVISION}'\nupgrade = None\n"
-
-
 _KEEPS_OLD = "the new version cannot start, keeping the old workers"
 _MIGRATED = "new worker did not start, keeping the old ones"
 
 
-@pytest.mark.parametrize(
-    ("database_url", "release", "message", "revision"),
-    [
-        pytest.param(database, release, message, revision, id=f"{database}-{name}")
-        for name, databases, release, message, revision in (
-            ("migration fails", _BOTH, {"migration": _NO_MIGRATION}, _KEEPS_OLD, CURRENT_REVISION),
-            # Before the migration, so without SQL. PostgreSQL has the API worker.
-            ("workers cannot be imported", _BOTH[1:], {"broken": "server/asgi.py"}, _KEEPS_OLD, CURRENT_REVISION),
-            (
-                "ingester cannot be imported",
-                _BOTH[:1],
-                {"broken": "clicks/ingest/ingester.py"},
-                _KEEPS_OLD,
-                CURRENT_REVISION,
-            ),
-            ("workers cannot start", _BOTH, {"broken": "server/app.py"}, _MIGRATED, NEXT_REVISION),
-        )
-        for database in databases
-    ],
-    indirect=["database_url"],
-)
-def test_failed_reload_keeps_old_code_also_for_processes_that_die_later(
-    node: Server, releases: Releases, traffic: Traffic, database_url: str, release: Any, message: str, revision: str
+@dataclass(frozen=True)
+class _Failure:
+    """A release that cannot be installed: its fault, the message, and the revision of the tables after it.
+
+    `dies` is the index of the kind of process, in the result of `processes`, that is killed after it.
+    """
+
+    release: Mapping[str, str]
+    message: str
+    revision: str
+    dies: int
+
+
+_FAILURES = {
+    "sqlite": (
+        _Failure({"migration": _NO_MIGRATION}, _KEEPS_OLD, CURRENT_REVISION, 0),
+        # Before the migration, so without SQL. PostgreSQL has the API worker.
+        _Failure({"broken": "clicks/ingest/ingester.py"}, _KEEPS_OLD, CURRENT_REVISION, 1),
+        _Failure({"broken": "server/app.py"}, _MIGRATED, NEXT_REVISION, 0),
+    ),
+    "postgresql": (
+        _Failure({"migration": _NO_MIGRATION}, _KEEPS_OLD, CURRENT_REVISION, 1),
+        _Failure({"broken": "server/asgi.py"}, _KEEPS_OLD, CURRENT_REVISION, 0),
+        _Failure({"broken": "server/app.py"}, _MIGRATED, NEXT_REVISION, 1),
+    ),
+}
+
+
+def test_failed_reloads_keep_old_code_also_for_processes_that_die_later(
+    node: Server, releases: Releases, traffic: Traffic, database_url: str
 ) -> None:
+    """Each release fails at a later step than the one before, on the same node."""
     until(lambda: len(processes(node)[1]) == 1)
+    for number, failure in enumerate(_FAILURES[database_url.partition(":")[0]]):
+        _fail(node, releases, traffic, failure, f"new-{number}")
+        assert (version_of(node), _revision(database_url)) == (__version__, failure.revision)
+        with traffic.running():
+            traffic.wait_for_progress()
+        assert traffic.failures == []
     workers, ingesters = processes(node)
+    _kill(node, [*workers, *ingesters])
     with traffic.running():
-        releases.install_new(**release)
-        node.process.send_signal(signal.SIGHUP)
-        until(lambda: message in node.output())
         traffic.wait_for_progress()
     assert traffic.failures == []
-    assert {process.pid for process in processes(node)[0]} == {process.pid for process in workers}
-    for process in (*workers, *ingesters):
+    assert (version_of(node), _revision(database_url)) == (__version__, NEXT_REVISION)
+
+
+def _fail(node: Server, releases: Releases, traffic: Traffic, failure: _Failure, name: str) -> None:
+    """Try to install a release. Kill the processes of one kind after it failed."""
+    before, seen = processes(node), node.output().count(failure.message)
+    with traffic.running():
+        releases.install_new(name=name, **failure.release)
+        node.process.send_signal(signal.SIGHUP)
+        until(lambda: node.output().count(failure.message) > seen)
+        traffic.wait_for_progress()
+    assert traffic.failures == []
+    assert {process.pid for process in processes(node)[0]} == {process.pid for process in before[0]}
+    _kill(node, before[failure.dies])
+
+
+def _kill(node: Server, killed: Sequence[psutil.Process]) -> None:
+    """Kill processes of a node, and wait until others have replaced them."""
+    for process in killed:
         process.kill()
 
     def are_replaced() -> bool:
-        return [len(kind) for kind in processes(node)] == [2, 1] and not {*workers, *ingesters} & {
-            process for kind in processes(node) for process in kind
-        }
+        now = processes(node)
+        return [len(kind) for kind in now] == [2, 1] and not {*killed} & {process for kind in now for process in kind}
 
     until(are_replaced)
-    assert (version_of(node), _revision(database_url)) == (__version__, revision)
-    with traffic.running():
-        traffic.wait_for_progress()
-    assert traffic.failures == []
-    assert are_replaced()

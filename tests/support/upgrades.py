@@ -66,13 +66,21 @@ class Releases:
         """Runs a command with the version that is installed now."""
         return ("env", f"PYTHONPATH={self.folder / 'current'}", "PYTHONDONTWRITEBYTECODE=1")
 
+    @property
+    def is_old(self) -> bool:
+        """True if this version is installed now."""
+        return (self.folder / "current").resolve() == SOURCE.parent.resolve()
+
     def install_old(self) -> None:
         """Install this version."""
         self._link(SOURCE.parent)
 
-    def install_new(self, *, migration: str = _MIGRATION, broken: str = "") -> None:
-        """Install a newer version, which changes a table. The end of the module `broken` raises an error."""
-        package = self.folder / "new" / "waypost"
+    def install_new(self, *, migration: str = _MIGRATION, broken: str = "", name: str = "new") -> None:
+        """Install a newer version, which changes a table. The end of the module `broken` raises an error.
+
+        `name` is its folder.
+        """
+        package = self.folder / name / "waypost"
         shutil.copytree(SOURCE, package)  # with compiled modules: the times of their sources are kept
         init = package / "__init__.py"
         init.write_text(init.read_text().replace(__version__, NEW_VERSION))
