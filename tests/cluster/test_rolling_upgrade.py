@@ -45,7 +45,7 @@ def _two_nodes(folder: Path, database_url: str, releases: Releases) -> Iterator[
 
     def start(name: str, port: int) -> ExitStack:
         settings = {"base_url": f"http://{HOST}", "trusted_proxies": "127.0.0.1"}
-        prefix = releases.command_prefix
+        prefix = () if releases.is_old else releases.command_prefix  # the version of the tests is forked
         with ExitStack() as stack:
             node = serving(folder / name, database_url=database_url, port=port, command_prefix=prefix, **settings)
             servers[port] = stack.enter_context(node)
