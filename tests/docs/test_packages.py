@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,15 @@ def release(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def _refusal(clone: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the message with which the script of a clone ends."""
+    script = runpy.run_path(str(clone / "scripts" / "release.py"))
+    monkeypatch.setattr(sys, "argv", ["release", UV, "--out", str(out)])
+    with pytest.raises(SystemExit) as ended:
+        script["main"]()
+    return str(ended.value.code)
+
+
 def _release(clone: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return _run(sys.executable, "-m", "scripts.release", UV, "--out", out, folder=clone)
 
@@ -98,19 +108,21 @@ def test_second_build_of_release_is_identical(clone: Path, release: Path, tmp_pa
     assert [line.partition("  ")[2] for line in (release / "SHA256SUMS").read_text().splitlines()] == sorted(files[1:])
 
 
-def test_release_without_matching_tag_is_refused(clone: Path, tmp_path: Path) -> None:
+def test_release_without_matching_tag_is_refused(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(clone, copy)
     _run("git", "tag", "-d", f"v{__version__}", folder=copy)
-    assert "git tag -a v1.0.0" in _release(copy, tmp_path / "out").stderr
+    assert "git tag -a v1.0.0" in _refusal(copy, tmp_path / "out", monkeypatch)
     _run("git", "tag", "v0.0.9", folder=copy)
-    assert (
-        "The tag is v0.0.9, but src/waypost/__init__.py has another version." in _release(copy, tmp_path / "out").stderr
+    assert "The tag is v0.0.9, but src/waypost/__init__.py has another version." in _refusal(
+        copy, tmp_path / "out", monkeypatch
     )
     assert not (tmp_path / "out").exists()
 
 
-def test_release_without_address_of_repository_is_refused(clone: Path, tmp_path: Path) -> None:
+def test_release_without_address_of_repository_is_refused(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(clone, copy)
     settings = (copy / "pyproject.toml").read_text()
@@ -123,18 +135,20 @@ def test_release_without_address_of_repository_is_refused(clone: Path, tmp_path:
         )
         _run("git", *_AUTHOR, "commit", "-q", "-a", "-m", "change", folder=copy)
         _run("git", "tag", "-f", f"v{__version__}", folder=copy)
-        assert reason in _release(copy, tmp_path / "out").stderr
+        assert reason in _refusal(copy, tmp_path / "out", monkeypatch)
     assert not (tmp_path / "out").exists()
 
 
-def test_release_without_record_of_its_migrations_is_refused(clone: Path, tmp_path: Path) -> None:
+def test_release_without_record_of_its_migrations_is_refused(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(clone, copy)
     migration = copy / record_release.MIGRATIONS / "0001_initial.py"
     migration.write_text(f"{migration.read_text()}# changed\n")
     _run("git", *_AUTHOR, "commit", "-q", "-a", "-m", "change", folder=copy)
     _run("git", "tag", "-f", f"v{__version__}", folder=copy)
-    assert "Run python -m scripts.record_release" in _release(copy, tmp_path / "out").stderr
+    assert "Run python -m scripts.record_release" in _refusal(copy, tmp_path / "out", monkeypatch)
 
 
 def test_wheel_contains_assets_messages_and_deployment_files(release: Path) -> None:
@@ -259,9 +273,27 @@ def _fits(url: str, python: str, machine: str) -> bool:
     return is_python and (platforms == "any" or ("manylinux" in platforms and machine in platforms))
 
 
-@pytest.mark.parametrize("installer", ["pip", "uvx"])
+def _other_pythons() -> dict[str, Path]:
+    """Return the supported interpreters of this machine by version, such as "312", without the running one."""
+    pythons = {}
+    for version in _PYTHONS:
+        name = f"python{version[0]}.{version[1:]}"
+        places = [*Path.home().glob(f".pyenv/versions/*/bin/{name}"), *map(Path, filter(None, [shutil.which(name)]))]
+        working = [path for path in places if _run(path, "-c", "import ssl, sqlite3", folder=ROOT).returncode == 0]
+        if working and f"{sys.version_info.major}{sys.version_info.minor}" != version:
+            pythons[version] = working[0]
+    return pythons
+
+
+def _installations() -> dict[str, tuple[str, Path]]:
+    """Return pip with the running Python, and uvx with each other one of this machine; with this one if it is alone."""
+    others = _other_pythons() or {"running": Path(sys.executable)}
+    return {"pip": ("pip", Path(sys.executable)), **{f"uvx-{name}": ("uvx", path) for name, path in others.items()}}
+
+
+@pytest.mark.parametrize(("installer", "python"), _installations().values(), ids=_installations())
 def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
-    release: Path, tmp_path: Path, installer: str
+    release: Path, tmp_path: Path, installer: str, python: Path
 ) -> None:
     folder, tools = tmp_path / "empty", tmp_path / "tools"
     folder.mkdir()
@@ -280,7 +312,7 @@ def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
         assert serve == ".venv/bin/waypost serve"
         waypost: tuple[str | Path, ...] = (folder / ".venv" / "bin" / "waypost",)
     else:
-        waypost = (UV, "tool", "run", "--quiet", "--python", sys.executable, "--from", release / _WHEEL, "waypost")
+        waypost = (UV, "tool", "run", "--quiet", "--python", python, "--from", release / _WHEEL, "waypost")
     printed = _run(*waypost, "version", folder=folder, **environment)
     assert (printed.stdout, printed.stderr) == (f"{__version__}\n", "")
     _run(*waypost, "deploy-files", tmp_path / "copied", folder=folder, **environment)
@@ -289,27 +321,6 @@ def test_installed_wheel_serves_in_empty_folder_without_node_and_compiler(
     }
     _serve_and_visit(waypost, folder, environment)
     assert {path.name for path in folder.iterdir()} - {".venv", _WHEEL} == {"data"}
-
-
-def _other_pythons() -> dict[str, Path]:
-    """Return the supported interpreters of this machine by version, such as "312", without the running one."""
-    pythons = {}
-    for version in _PYTHONS:
-        name = f"python{version[0]}.{version[1:]}"
-        places = [*Path.home().glob(f".pyenv/versions/*/bin/{name}"), *map(Path, filter(None, [shutil.which(name)]))]
-        working = [path for path in places if _run(path, "-c", "import ssl, sqlite3", folder=ROOT).returncode == 0]
-        if working and f"{sys.version_info.major}{sys.version_info.minor}" != version:
-            pythons[version] = working[0]
-    return pythons
-
-
-def test_installed_wheel_serves_with_every_python_of_this_machine(release: Path, tmp_path: Path) -> None:
-    """The tests above use the running Python. Others are tested where they are installed, and not required."""
-    for version, python in _other_pythons().items():
-        folder = tmp_path / version / "empty"
-        folder.mkdir(parents=True)
-        waypost = (UV, "tool", "run", "--quiet", "--python", python, "--from", release / _WHEEL, "waypost")
-        _serve_and_visit(waypost, folder, {})
 
 
 def test_classifiers_are_the_tested_pythons() -> None:
