@@ -18,6 +18,7 @@ import pytest
 import trustme
 
 from scripts import publication
+from tests.support.locked_packages import locked_index
 from tests.support.newcomer import shell_blocks
 from tests.support.source import ROOT
 from tests.support.threads import join
@@ -62,7 +63,13 @@ def test_setup_without_uv_installs_with_pip(tmp_path: Path) -> None:
     shutil.copytree(ROOT / static, source / static)
     (tools / "uv").write_text("#!/bin/sh\nexit 1\n")
     (tools / "uv").chmod(0o755)
-    environment = {"PATH": f"{tools}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
+    index = locked_index(tmp_path / "index")
+    environment = {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "HOME": os.environ["HOME"],
+        "PIP_INDEX_URL": index,
+        "PIP_COMPILE": "0",
+    }
     command = ["make", "install", f"PYTHON={sys.executable}"]
     completed = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
     assert "Setup with uv failed; trying venv and pip." in completed.stderr
