@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
@@ -73,11 +73,15 @@ def _fill_list(ana: Person, count: int) -> None:
         ana.post("/url/add", {"url": "https://target.example/", "title": f"Link {n}", "custom": f"name-{n}"})
 
 
-def test_paging_and_sorting_move_focus_to_first_rows(ana: Person, chrome: Browser, address: str) -> None:
+def test_paging_sorting_and_bulk_actions_keep_focus_filter_and_place(
+    ana: Person, chrome: Browser, address: str
+) -> None:
     _fill_list(ana, 60)
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 1280, "height": 600})
         page.goto(f"{address}/dashboard/links")
+        sizes = "[...new Set([...document.querySelectorAll('thead th')].map((th) => getComputedStyle(th).fontSize))]"
+        assert len(page.evaluate(sizes)) == 1
         for name, press in (("Next", False), ("Next", True), ("Clicks", True)):
             link = page.get_by_role("link", name=name, exact=True)
             link.scroll_into_view_if_needed()
@@ -93,33 +97,31 @@ def test_paging_and_sorting_move_focus_to_first_rows(ana: Person, chrome: Browse
         page.get_by_role("searchbox").fill("name-5")
         expect(page.get_by_role("status").filter(has_text="1\u201311 of 11")).to_have_count(1)
         expect(page.get_by_role("searchbox")).to_be_focused()
+        _check_place_after_bulk_action(page, address)
 
 
-def test_bulk_action_returns_to_filter_page_and_scroll_position(ana: Person, chrome: Browser, address: str) -> None:
-    _fill_list(ana, 60)
-    with signed_in_page(chrome, address) as page:
-        page.set_viewport_size({"width": 1280, "height": 600})
-        page.goto(f"{address}/dashboard/links?q=link")
-        page.get_by_role("link", name="Next", exact=True).click()
-        page.wait_for_url("**page=2**")
-        place, row = page.url, page.locator("tbody tr").nth(20)
-        row.get_by_role("checkbox").check()
-        top = page.evaluate("scrollY")
-        assert top > 200
-        page.get_by_role("button", name="Disable").click()
-        expect(page.locator(".toast", has_text="The link was updated.")).to_be_visible()
-        assert page.url == place
-        assert abs(page.evaluate("scrollY") - top) < 100
-        row.locator(".name").click()
-        page.get_by_role("textbox", name="Title optional", exact=True).fill("Link renamed")
-        page.get_by_role("button", name="Save").click()
-        page.get_by_role("link", name="Links", exact=True).locator("visible=true").last.click()
-        expect(row.locator(".name")).to_have_text("Link renamed")
-        assert page.url == place
-        expect(row).to_be_in_viewport()
+def _check_place_after_bulk_action(page: Page, address: str) -> None:
+    page.goto(f"{address}/dashboard/links?q=link")
+    page.get_by_role("link", name="Next", exact=True).click()
+    page.wait_for_url("**page=2**")
+    place, row = page.url, page.locator("tbody tr").nth(20)
+    row.get_by_role("checkbox").check()
+    top = page.evaluate("scrollY")
+    assert top > 200
+    page.get_by_role("button", name="Disable").click()
+    expect(page.locator(".toast", has_text="The link was updated.")).to_be_visible()
+    assert page.url == place
+    assert abs(page.evaluate("scrollY") - top) < 100
+    row.locator(".name").click()
+    page.get_by_role("textbox", name="Title optional", exact=True).fill("Link renamed")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Links", exact=True).locator("visible=true").last.click()
+    expect(row.locator(".name")).to_have_text("Link renamed")
+    assert page.url == place
+    expect(row).to_be_in_viewport()
 
 
-def test_filters_change_rows_and_address_and_are_cleared(ana: Person, chrome: Browser, address: str) -> None:
+def test_filters_are_cleared_and_menus_closed_by_escape(ana: Person, chrome: Browser, address: str) -> None:
     _fill_list(ana, 3)
     ana.add("url", url="https://target.example/", title="Locked", password="x")
     with signed_in_page(chrome, address) as page:
@@ -134,6 +136,29 @@ def test_filters_change_rows_and_address_and_are_cleared(ana: Person, chrome: Br
         page.get_by_role("link", name="Clear filters").click()
         expect(page.locator("tbody tr")).to_have_count(4)
         expect(page.get_by_label("Created from")).to_have_value("")
+        _check_menus(page, address)
+
+
+def _check_menus(page: Page, address: str) -> None:
+    """Escape closes menus, and More is marked if the page is in its sheet."""
+    page.goto(f"{address}/dashboard")
+    dates = page.locator(".date-range details")
+    dates.locator("summary").click()
+    expect(dates.get_by_label("From")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dates.get_by_label("From")).to_be_hidden()
+    expect(dates.locator("summary")).to_be_focused()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{address}/dashboard/campaigns")
+    more = page.locator(".bottom-nav summary", has_text="More")
+    expect(more).to_have_attribute("aria-current", "true")
+    more.click()
+    sheet = page.locator(".nav-sheet")
+    expect(sheet).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    page.goto(f"{address}/dashboard/links")
+    expect(more).not_to_have_attribute("aria-current", "true")
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -168,36 +193,6 @@ def test_all_matching_links_are_changed_after_confirmation(
         expect(page.get_by_role("status").first).to_contain_text("30 links were updated.")
         expect(page.locator("tbody tr").first.get_by_role("link", name="Letter")).to_be_visible()
         assert page.url == f"{address}/dashboard/links?q=link"
-
-
-def test_escape_closes_menus_and_more_is_marked_as_current(ana: Person, chrome: Browser, address: str) -> None:
-    with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard")
-        dates = page.locator(".date-range details")
-        dates.locator("summary").click()
-        expect(dates.get_by_label("From")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(dates.get_by_label("From")).to_be_hidden()
-        expect(dates.locator("summary")).to_be_focused()
-        page.set_viewport_size({"width": 390, "height": 800})
-        page.goto(f"{address}/dashboard/campaigns")
-        more = page.locator(".bottom-nav summary", has_text="More")
-        expect(more).to_have_attribute("aria-current", "true")
-        more.click()
-        sheet = page.locator(".nav-sheet")
-        expect(sheet).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(sheet).to_be_hidden()
-        page.goto(f"{address}/dashboard/links")
-        expect(more).not_to_have_attribute("aria-current", "true")
-
-
-def test_heads_of_tables_have_one_size(ana: Person, chrome: Browser, address: str) -> None:
-    _fill_list(ana, 1)
-    with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/links")
-        sizes = "[...new Set([...document.querySelectorAll('thead th')].map((th) => getComputedStyle(th).fontSize))]"
-        assert len(page.evaluate(sizes)) == 1
 
 
 def test_targets_are_large_enough_for_fingers(ana: Person, chrome: Browser, address: str) -> None:

@@ -6,7 +6,6 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import window
-from tests.support.browser_login import signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -14,7 +13,7 @@ pytestmark = ON_SQLITE
 _RECORD_TYPE = "addEventListener('pagehide', () => (sessionStorage.type = document.getElementById('password').type))"
 
 
-def test_password_is_shown_and_hidden_again(ana: Person, chrome: Browser, address: str) -> None:
+def test_every_password_can_be_shown_and_hidden_again(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         page.goto(f"{address}/dashboard/signin")
@@ -32,19 +31,8 @@ def test_password_is_shown_and_hidden_again(ana: Person, chrome: Browser, addres
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(re.compile("/dashboard$"))
         assert page.evaluate("sessionStorage.type") == "password", "the browser would keep the text"
-
-
-def test_every_password_field_of_the_dashboard_can_be_shown(ana: Person, chrome: Browser, address: str) -> None:
-    with signed_in_page(chrome, address) as page:
-        for path in (
-            "/account",
-            "/account/two-factor",
-            "/account/delete",
-            "/links/new",
-            "/import",
-            "/admin/accounts/1",
-        ):
-            page.goto(f"{address}/dashboard{path}")
+        for path in ("account", "account/two-factor", "account/delete", "links/new", "import", "admin/accounts/1"):
+            page.goto(f"{address}/dashboard/{path}")
             fields = page.locator("main input[type=password]")
             for number in range(fields.count()):
                 expect(fields.nth(number).locator("xpath=../button")).to_have_attribute("aria-pressed", "false")

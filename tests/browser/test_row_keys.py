@@ -27,7 +27,7 @@ def page(ana: Person, ingester: None, chrome: Browser, address: str) -> Iterator
         yield opened
 
 
-def test_keys_move_and_act_in_the_gallery(page: Page, address: str) -> None:
+def test_keys_move_and_act_in_the_gallery_and_in_the_visits(page: Page, address: str) -> None:
     page.goto(f"{address}/dashboard/qr")
     second, first = page.locator(".gallery .name").all()
     page.keyboard.press("j")
@@ -48,9 +48,11 @@ def test_keys_move_and_act_in_the_gallery(page: Page, address: str) -> None:
     second.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/qr/2")
+    _check_visits(page, address)
+    _check_without_single_keys(page, address)
 
 
-def test_keys_move_and_act_in_the_visits(page: Page, address: str) -> None:
+def _check_visits(page: Page, address: str) -> None:
     page.goto(f"{address}/dashboard/visits?sort=all")
     rows = page.locator("#visits li")
     expect(rows).to_have_count(3)
@@ -66,7 +68,8 @@ def test_keys_move_and_act_in_the_visits(page: Page, address: str) -> None:
     page.wait_for_url("**/links/2")
 
 
-def test_letters_move_nothing_when_single_keys_are_off(page: Page, address: str) -> None:
+def _check_without_single_keys(page: Page, address: str) -> None:
+    """Letters move nothing when single keys are off."""
     page.goto(f"{address}/dashboard/qr")
     page.keyboard.press("?")
     for key in ("j", "k"):
