@@ -1,9 +1,10 @@
 """Bio page builder in a real browser."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.bios import FORM_BLOCKS, new_bio, picture, picture_url
@@ -43,14 +44,7 @@ def test_builder_creates_page_and_shows_block_clicks(
         page.get_by_label("Profile URL").fill("https://mastodon.example/@ana")
         page.get_by_role("button", name="Heading", exact=True).click()
         page.locator("[data-block] textarea").fill("Hello")
-        up = page.get_by_role("button", name="Move up: Heading 3")
-        up.focus()
-        page.keyboard.press("Enter")
-        expect(page.locator("[data-block] h3").nth(1)).to_have_text("Heading")
-        page.get_by_role("button", name="Move up: Heading 2").click()
-        expect(page.locator("[data-block] h3").first).to_have_text("Heading")
-        if scripts:
-            expect(page.get_by_role("button", name="Move down: Heading 1")).to_be_focused()
+        _move_heading_up(page, scripts=scripts)
         page.get_by_role("button", name="Contact", exact=True).click()
         page.get_by_role("button", name="Remove: Contact 4").click()
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link", "Profile"])
@@ -73,16 +67,25 @@ def test_builder_creates_page_and_shows_block_clicks(
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link"])
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_pictures_keep_their_shape_and_place_while_they_load(
-    ana: Person, chrome: Browser, address: str, width: int
-) -> None:
+def _move_heading_up(page: Page, *, scripts: bool) -> None:
+    """Move the third block to the top, by keyboard and by pointer."""
+    up = page.get_by_role("button", name="Move up: Heading 3")
+    up.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-block] h3").nth(1)).to_have_text("Heading")
+    page.get_by_role("button", name="Move up: Heading 2").click()
+    expect(page.locator("[data-block] h3").first).to_have_text("Heading")
+    if scripts:
+        expect(page.get_by_role("button", name="Move down: Heading 1")).to_be_focused()
+
+
+def test_pictures_keep_their_shape_and_place_while_they_load(ana: Person, chrome: Browser, address: str) -> None:
     """A photo, a banner and a tall picture: neither bars nor cropping, on the page and in the builder's preview."""
     sizes = [(600, 400), (1200, 300), (450, 800)]
     bio = new_bio(ana, blocks=[{"type": "image", "picture": picture_url(size=size)} for size in sizes])
     with signed_in_page(chrome, address) as page:
-        page.set_viewport_size({"width": width, "height": 2400})
-        for path in ("ana-costa", f"dashboard/bios/{bio}/phone"):
+        for width, path in product((390, 1280), ("ana-costa", f"dashboard/bios/{bio}/phone")):
+            page.set_viewport_size({"width": width, "height": 2400})
             page.route("**/picture-*", lambda _: None)  # they never come
             page.goto(f"{address}/{path}", wait_until="domcontentloaded")
             before = page.locator("figure img").evaluate_all(_BOXES)
@@ -97,7 +100,9 @@ def test_pictures_keep_their_shape_and_place_while_they_load(
             assert page.locator("figure img").evaluate_all(_BOXES) == before, path
 
 
-def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, address: str) -> None:
+def test_block_is_moved_by_dragging_also_beyond_the_edge_of_the_window(
+    ana: Person, chrome: Browser, address: str
+) -> None:
     ana.post("/bio/add", {"name": "Ana", "blocks": FORM_BLOCKS[:3]})
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/bios/1")
@@ -109,7 +114,8 @@ def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, add
         expect(page.locator("[data-block][draggable=true]")).to_have_count(0)  # the drag has ended
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
-    assert [block["type"] for block in ana.get("/bio/1")["details"]["blocks"]] == ["text", "link", "heading"]
+        assert [block["type"] for block in ana.get("/bio/1")["details"]["blocks"]] == ["text", "link", "heading"]
+        _drag_beyond_the_edge(ana, page, address)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -128,17 +134,7 @@ def test_page_with_pictures_and_own_colors_is_built(
         page.get_by_role("textbox", name="Destination").fill("target.example/shop")
         page.get_by_label("Own colors and background").check(force=True)
         page.get_by_label("Background color").fill("#fff4e0")
-        page.locator("#avatar").set_input_files(tmp_path / "no.jpg")
-        if scripts:
-            expect(page.locator("[data-picture=avatar] [data-picture-error]")).to_have_text(
-                "Picture must be a PNG, JPEG or WebP picture."
-            )
-        page.locator("#avatar").set_input_files(tmp_path / "me.jpg")
-        page.locator("[data-picture=thumbnail] input[type=file]").set_input_files(tmp_path / "me.jpg")
-        if scripts:
-            expect(page.locator("[data-picture=avatar] img")).to_be_visible()
-            expect(page.locator("[data-picture=thumbnail] img")).to_be_visible()
-            expect(page.frame_locator("iframe[name=phone]").locator("img.avatar")).to_be_visible()
+        _choose_pictures(page, tmp_path, scripts=scripts)
         page.locator("button[value=add-image]").click()
         page.locator("[data-picture=image] input[type=file]").set_input_files(tmp_path / "me.jpg")
         if scripts:
@@ -154,6 +150,21 @@ def test_page_with_pictures_and_own_colors_is_built(
         assert widths == [400, 160, 1600]
         assert page.locator("body").evaluate("body => getComputedStyle(body.parentElement).backgroundImage") != "none"
         assert seen.foreign_urls == []
+
+
+def _choose_pictures(page: Page, folder: Path, *, scripts: bool) -> None:
+    """Choose a file that is no picture, then pictures for the avatar and for the thumbnail of a link."""
+    page.locator("#avatar").set_input_files(folder / "no.jpg")
+    if scripts:
+        expect(page.locator("[data-picture=avatar] [data-picture-error]")).to_have_text(
+            "Picture must be a PNG, JPEG or WebP picture."
+        )
+    page.locator("#avatar").set_input_files(folder / "me.jpg")
+    page.locator("[data-picture=thumbnail] input[type=file]").set_input_files(folder / "me.jpg")
+    if scripts:
+        expect(page.locator("[data-picture=avatar] img")).to_be_visible()
+        expect(page.locator("[data-picture=thumbnail] img")).to_be_visible()
+        expect(page.frame_locator("iframe[name=phone]").locator("img.avatar")).to_be_visible()
 
 
 def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address: str) -> None:
@@ -185,25 +196,24 @@ def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address:
         expect(blocks.first).to_be_hidden()
 
 
-def test_block_is_dragged_beyond_the_edge_of_the_window(ana: Person, chrome: Browser, address: str) -> None:
+def _drag_beyond_the_edge(ana: Person, page: Page, address: str) -> None:
     texts = [{"type": "text", "text": f"Number {number}"} for number in range(8)]
-    ana.post("/bio/add", {"name": "Ana", "blocks": texts})
-    with signed_in_page(chrome, address) as page:
-        page.set_viewport_size({"width": 1280, "height": 700})
-        page.goto(f"{address}/dashboard/bios/1")
-        first, last = page.locator("[data-block]").first, page.locator("[data-block] textarea").last
-        handle = first.locator("[data-grip]")
-        handle.scroll_into_view_if_needed()
-        box = handle.bounding_box()
-        assert box is not None
-        page.mouse.move(box["x"] + 8, box["y"] + 8)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 8, 690, steps=4)
-        expect(last).to_have_value("Number 0")  # the page has scrolled to its end
-        page.mouse.up()
-        page.get_by_role("button", name="Save", exact=True).last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Saved.")
-    assert ana.get("/bio/1")["details"]["blocks"][7]["text"] == "Number 0"
+    bio = ana.add("bio", name="Ana", blocks=texts)
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.goto(f"{address}/dashboard/bios/{bio}")
+    first, last = page.locator("[data-block]").first, page.locator("[data-block] textarea").last
+    handle = first.locator("[data-grip]")
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 8, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 8, 690, steps=4)
+    expect(last).to_have_value("Number 0")  # the page has scrolled to its end
+    page.mouse.up()
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status").first).to_contain_text("Saved.")
+    assert ana.details("bio", bio)["blocks"][7]["text"] == "Number 0"
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -263,24 +273,23 @@ def test_bio_pages_have_no_accessibility_violations(ana: Person, chrome: Browser
         assert seen.foreign_urls == []
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_preview_shows_the_form_after_a_failed_save(
-    ana: Person, chrome: Browser, address: str, *, is_new: bool
-) -> None:
-    if not is_new:
-        ana.add("bio", name="Stored", blocks=[{"type": "text", "text": "Stored text"}])
+def test_preview_shows_the_form_after_a_failed_save(ana: Person, chrome: Browser, address: str) -> None:
+    ana.add("bio", name="Stored", blocks=[{"type": "text", "text": "Stored text"}])
     with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/bios/{'new' if is_new else '1'}")
-        page.get_by_label("Name", exact=True).fill("Typed name")
-        page.get_by_role("button", name="Text", exact=True).click()
-        page.locator("[data-block] textarea").last.fill("Typed text")
-        page.get_by_role("button", name="Link", exact=True).click()
-        page.get_by_role("textbox", name="Destination").last.fill("no url")
-        page.get_by_role("button", name="Create page" if is_new else "Save", exact=True).last.click()
-        expect(page.get_by_role("alert")).to_be_visible()
-        phone = page.frame_locator("iframe[name=phone]")
-        expect(phone.get_by_text("Typed text")).to_be_visible()
-        expect(phone.get_by_role("heading", name="Typed name")).to_be_visible()
-        number = page.locator("[data-block]").count()
-        expect(page.get_by_role("alert")).to_contain_text(f"Block {number}: ")
-        assert page.locator("[data-block] h3").last.evaluate("e => getComputedStyle(e, '::before').content") != "none"
+        page.on("dialog", lambda dialog: dialog.accept())  # a form that is not saved is left
+        for path, button in (("new", "Create page"), ("1", "Save")):
+            page.goto(f"{address}/dashboard/bios/{path}")
+            page.get_by_label("Name", exact=True).fill("Typed name")
+            page.get_by_role("button", name="Text", exact=True).click()
+            page.locator("[data-block] textarea").last.fill("Typed text")
+            page.get_by_role("button", name="Link", exact=True).click()
+            page.get_by_role("textbox", name="Destination").last.fill("no url")
+            page.get_by_role("button", name=button, exact=True).last.click()
+            expect(page.get_by_role("alert")).to_be_visible()
+            phone = page.frame_locator("iframe[name=phone]")
+            expect(phone.get_by_text("Typed text")).to_be_visible()
+            expect(phone.get_by_role("heading", name="Typed name")).to_be_visible()
+            number = page.locator("[data-block]").count()
+            expect(page.get_by_role("alert")).to_contain_text(f"Block {number}: ")
+            mark = page.locator("[data-block] h3").last.evaluate("e => getComputedStyle(e, '::before').content")
+            assert mark != "none"

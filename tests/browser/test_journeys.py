@@ -29,16 +29,7 @@ def test_link_is_created_from_forgiving_input_and_edited(
         page.set_viewport_size(PHONE)
         sign_in(page, address)
         page.goto(f"{address}/dashboard/links/new")
-        page.get_by_label("Destination URL").first.fill("  target.example/page ")
-        page.get_by_role("textbox", name="Alias").fill("a b")
-        if not scripts:
-            page.get_by_label("New channels").fill("Print, Radio")
-        page.locator("summary", has_text="Targeting").click()
-        page.get_by_role("combobox", name="Country").first.fill("Nowhere")
-        page.locator("[name='geotarget.link']").first.fill("target.example/de")
-        page.locator("summary", has_text="Access and limits").click()
-        page.get_by_label("Click limit").fill("many")
-        page.get_by_role("button", name="Create link").last.click()
+        _fill_in_wrongly(page, scripts=scripts)
         summary = page.get_by_role("alert").first
         expect(summary).to_contain_text("Not saved: 3 problems")
         expect(summary).to_be_focused()
@@ -51,7 +42,7 @@ def test_link_is_created_from_forgiving_input_and_edited(
         page.get_by_label("Click limit").fill("500")
         page.get_by_label("Expires").fill("2098-12-31T23:59")
         if scripts:
-            expect(page.locator("summary .tag", has_text="31 Dec 2098")).to_be_visible()
+            _expect_badges(page, "31 Dec 2098")
             page.get_by_label("Click limit").press("Control+Enter")
         else:
             page.get_by_role("button", name="Create link").last.click()
@@ -59,18 +50,35 @@ def test_link_is_created_from_forgiving_input_and_edited(
         link = ana.get("/urls")["data"]["urls"][0]
         details = ana.details("url", link["id"])
         assert link["longurl"] == "https://target.example/page"
-        assert [(rule["location"], rule["link"]) for rule in details["geotarget"]] == [
-            ("Germany", "https://target.example/de")
-        ]
+        (rule,) = details["geotarget"]
+        assert (rule["location"], rule["link"]) == ("Germany", "https://target.example/de")
         page.goto(f"{address}/dashboard/links/{link['id']}")
-        for badge in ("Germany", "31 Dec 2098", "500 clicks"):
-            expect(page.locator("summary .tag", has_text=badge)).to_be_visible()
+        _expect_badges(page, "Germany", "31 Dec 2098", "500 clicks")
         if not scripts:
             assert len(details["channel"]) == 2
             expect(page.get_by_label("Radio")).to_be_checked()
             page.get_by_role("button", name="Show the preview").click()
         page.get_by_role("button", name="Duplicate").click()
         expect(page.get_by_label("Destination URL").first).to_have_value("https://target.example/page")
+
+
+def _fill_in_wrongly(page: Page, *, scripts: bool) -> None:
+    """Submit the form of a new link with three wrong fields."""
+    page.get_by_label("Destination URL").first.fill("  target.example/page ")
+    page.get_by_role("textbox", name="Alias").fill("a b")
+    if not scripts:
+        page.get_by_label("New channels").fill("Print, Radio")
+    page.locator("summary", has_text="Targeting").click()
+    page.get_by_role("combobox", name="Country").first.fill("Nowhere")
+    page.locator("[name='geotarget.link']").first.fill("target.example/de")
+    page.locator("summary", has_text="Access and limits").click()
+    page.get_by_label("Click limit").fill("many")
+    page.get_by_role("button", name="Create link").last.click()
+
+
+def _expect_badges(page: Page, *badges: str) -> None:
+    for badge in badges:
+        expect(page.locator("summary .tag", has_text=badge)).to_be_visible()
 
 
 @SCRIPTS
@@ -86,11 +94,7 @@ def test_list_is_searched_filtered_exported_and_returned_to(
         page.set_viewport_size(DESKTOP)
         sign_in(page, address)
         page.goto(f"{address}/dashboard/links")
-        for q, count in ((f"{address}/name-17", 1), ("17 podcast", 1), ("episo", 25), ("black friday episode", 25)):
-            _search(page, q, scripts=scripts)
-            expect(page.locator("tbody tr")).to_have_count(count)
-        if scripts:
-            expect(page.get_by_role("status").filter(has_text="1\u201325 of 30")).to_have_count(1)
+        _search_titles(page, address, scripts=scripts)
         page.get_by_role("link", name="Next", exact=True).click()
         expect(page.locator("tbody tr")).to_have_count(5)
         place, row = page.url, page.locator("tbody tr").nth(2)
@@ -115,6 +119,14 @@ def test_list_is_searched_filtered_exported_and_returned_to(
         expect(page.locator("tbody tr")).to_have_count(1)
         page.get_by_role("link", name="Clear filters").click()
         expect(page.locator("tbody tr")).to_have_count(25)
+
+
+def _search_titles(page: Page, address: str, *, scripts: bool) -> None:
+    for q, count in ((f"{address}/name-17", 1), ("17 podcast", 1), ("episo", 25), ("black friday episode", 25)):
+        _search(page, q, scripts=scripts)
+        expect(page.locator("tbody tr")).to_have_count(count)
+    if scripts:
+        expect(page.get_by_role("status").filter(has_text="1\u201325 of 30")).to_have_count(1)
 
 
 def _search(page: Page, q: str, *, scripts: bool) -> None:

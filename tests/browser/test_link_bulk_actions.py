@@ -1,7 +1,7 @@
 """Bulk actions of the list of links in a real browser, with and without scripts: place, questions and undo."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
@@ -16,6 +16,29 @@ def _fill(ana: Person, count: int) -> list[int]:
     return [
         ana.add("url", url=f"https://shop.example/{n}", title=f"Link {n}", custom=f"name-{n}") for n in range(count)
     ]
+
+
+def _open_menu(page: Page, row: Locator) -> None:
+    row.get_by_role("checkbox").check()
+    page.locator("summary", has_text="More actions").click()
+
+
+def _tagged(ana: Person) -> list[str]:
+    """Return the destinations with UTM parameters."""
+    return [item["longurl"] for item in ana.get("/urls", limit=50)["data"]["urls"] if "utm_" in item["longurl"]]
+
+
+def _apply_template_and_undo(ana: Person, page: Page) -> None:
+    place = page.url
+    page.get_by_role("group", name="Apply UTM template").get_by_role("button", name="Newsletter").click()
+    toast = page.locator(".toast", has_text="The link was updated.")
+    expect(toast).to_be_visible()
+    assert page.url == place
+    assert len(_tagged(ana)) == 1
+    toast.get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast", has_text="The link is as it was.")).to_be_visible()
+    assert page.url == place
+    assert not _tagged(ana)
 
 
 def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, chrome: Browser, address: str) -> None:
@@ -36,26 +59,15 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         assert names.count() == 4
         assert names.evaluate_all("all => all.every((name) => name.scrollWidth <= name.clientWidth)")
         page.set_viewport_size({"width": 1280, "height": 600})
-        page.get_by_role("group", name="Apply UTM template").get_by_role("button", name="Newsletter").click()
-        toast = page.locator(".toast", has_text="The link was updated.")
-        expect(toast).to_be_visible()
-        assert page.url == place
-        changed = [item["longurl"] for item in ana.get("/urls", limit=50)["data"]["urls"] if "utm_" in item["longurl"]]
-        assert len(changed) == 1
-        toast.get_by_role("button", name="Undo").click()
-        expect(page.locator(".toast", has_text="The link is as it was.")).to_be_visible()
-        assert page.url == place
-        assert not [item for item in ana.get("/urls", limit=50)["data"]["urls"] if "utm_" in item["longurl"]]
-        row.get_by_role("checkbox").check()
-        page.locator("summary", has_text="More actions").click()
+        _apply_template_and_undo(ana, page)
+        _open_menu(page, row)
         page.get_by_role("button", name="Set expiry").click()
         page.get_by_label("Expires").fill("2098-12-31T23:59")
         examine(page, "question for an expiry")
         page.get_by_role("dialog").get_by_role("button", name="Set expiry").click()
         expect(row.locator(".tag", has_text="Expires")).to_be_visible()
         assert page.url == place
-        row.get_by_role("checkbox").check()
-        page.locator("summary", has_text="More actions").click()
+        _open_menu(page, row)
         with page.expect_download() as download:
             page.get_by_role("button", name="Export as CSV").click()
         assert len(download.value.path().read_text().splitlines()) == 2

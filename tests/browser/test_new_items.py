@@ -1,6 +1,5 @@
 """New items for a list of choices: a dialog with their form, which leaves the edited page as it is."""
 
-import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import Person
@@ -116,57 +115,64 @@ def test_items_of_a_link_are_created_in_place(ana: Person, chrome: Browser, addr
     assert stored["pixels"]
 
 
-def test_late_response_leaves_the_form_of_another_item_alone(ana: Person, chrome: Browser, address: str) -> None:
+def test_late_and_lost_responses_keep_what_was_typed(ana: Person, chrome: Browser, address: str) -> None:
     link = new_link(ana, "spring")
-    held: list[Route] = []
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links/{link}")
         page.locator("summary", has_text="Organization").click()
-        page.route(
-            "**/dashboard/campaigns/new*", lambda route: held.append(route) if _is_post(route) else route.continue_()
-        )
-        page.get_by_role("link", name="New campaign").click()
-        dialog = page.get_by_role("dialog")
-        dialog.get_by_role("textbox", name="Name", exact=True).fill("A $& B")
-        dialog.get_by_role("button", name="Create campaign").click()
-        until(lambda: bool(held or page.evaluate("0")))
+        _receive_late_response(page)
         page.keyboard.press("Escape")
-        page.get_by_role("link", name="New pixel").click()
-        name = dialog.get_by_role("textbox", name="Name only you see it")
-        name.fill("My tags")
-        held[0].continue_()
-        expect(page.locator(".toast", has_text="Added: A $& B")).to_be_visible()
-        expect(name).to_have_value("My tags")
-        assert "A $& B" in _options(page, "Campaign")
-
-
-def test_item_whose_list_cannot_be_read_is_not_reported_as_failed(ana: Person, chrome: Browser, address: str) -> None:
-    link = new_link(ana, "spring")
-    with signed_in_page(chrome, address) as page:
+        _lose_the_list(page, link)
+        names = {campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]}
+        assert names == {"A $& B", "Once"}
+        page.unroute_all()
         page.goto(f"{address}/dashboard/links/{link}")
-        page.locator("summary", has_text="Organization").click()
-        page.get_by_role("link", name="New campaign").click()
-        page.get_by_role("dialog").get_by_role("textbox", name="Name", exact=True).fill("Once")
-        page.route(f"**/dashboard/links/{link}", lambda route: route.fulfill(status=503, body="Busy."))
-        page.get_by_role("dialog").get_by_role("button", name="Create campaign").click()
-        expect(page.get_by_text("It was created, but this list could not be updated.")).to_be_visible()
-    assert [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]] == ["Once"]
+        _end_session(page)
 
 
-def test_form_stays_in_the_dialog_after_the_session_ended(ana: Person, chrome: Browser, address: str) -> None:
-    link = new_link(ana, "spring")
-    with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/links/{link}")
-        page.locator("summary", has_text="Redirect type").click()
-        page.get_by_role("link", name="New splash page").click()
-        dialog = page.get_by_role("dialog")
-        dialog.get_by_role("textbox", name="Name").first.fill("Long")
-        message = "語" * 4_900  # more than the service keeps until the sign-in
-        dialog.get_by_role("textbox", name="Text", exact=True).fill(message)
-        page.context.clear_cookies()
-        dialog.get_by_role("button", name="Create splash page").click()
-        expect(page.get_by_text("The request failed. Please try again.")).to_be_visible()
-        expect(dialog.get_by_role("textbox", name="Text", exact=True)).to_have_value(message)
+def _receive_late_response(page: Page) -> None:
+    """The response for one item leaves the form of another one alone."""
+    held: list[Route] = []
+    page.route(
+        "**/dashboard/campaigns/new*", lambda route: held.append(route) if _is_post(route) else route.continue_()
+    )
+    page.get_by_role("link", name="New campaign").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Name", exact=True).fill("A $& B")
+    dialog.get_by_role("button", name="Create campaign").click()
+    until(lambda: bool(held or page.evaluate("0")))
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="New pixel").click()
+    name = dialog.get_by_role("textbox", name="Name only you see it")
+    name.fill("My tags")
+    held[0].continue_()
+    expect(page.locator(".toast", has_text="Added: A $& B")).to_be_visible()
+    expect(name).to_have_value("My tags")
+    assert "A $& B" in _options(page, "Campaign")
+    page.unroute_all()
+
+
+def _lose_the_list(page: Page, link: int) -> None:
+    """An item whose list cannot be read is not reported as failed."""
+    page.get_by_role("link", name="New campaign").click()
+    page.get_by_role("dialog").get_by_role("textbox", name="Name", exact=True).fill("Once")
+    page.route(f"**/dashboard/links/{link}", lambda route: route.fulfill(status=503, body="Busy."))
+    page.get_by_role("dialog").get_by_role("button", name="Create campaign").click()
+    expect(page.get_by_text("It was created, but this list could not be updated.")).to_be_visible()
+
+
+def _end_session(page: Page) -> None:
+    """The form stays in the dialog after the session ended."""
+    page.locator("summary", has_text="Redirect type").click()
+    page.get_by_role("link", name="New splash page").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Name").first.fill("Long")
+    message = "語" * 4_900  # more than the service keeps until the sign-in
+    dialog.get_by_role("textbox", name="Text", exact=True).fill(message)
+    page.context.clear_cookies()
+    dialog.get_by_role("button", name="Create splash page").click()
+    expect(page.get_by_text("The request failed. Please try again.")).to_be_visible()
+    expect(dialog.get_by_role("textbox", name="Text", exact=True)).to_have_value(message)
 
 
 def _is_post(route: Route) -> bool:
@@ -188,18 +194,17 @@ def test_values_of_a_link_become_a_template_in_place(ana: Person, chrome: Browse
         expect(page.get_by_label("Destination URL").first).to_have_value("https://shop.example/?utm_source=newsletter")
 
 
-@pytest.mark.parametrize("path", ["links/new", "files/new"])
-def test_domain_that_was_added_in_another_tab_is_selected(
-    ana: Person, chrome: Browser, address: str, path: str
-) -> None:
+def test_domain_that_was_added_in_another_tab_is_selected(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/{path}")
-        page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-        with page.context.expect_page() as opened:
-            page.get_by_role("main").get_by_role("link", name="New domain").click()
-        assert opened.value.url == f"{address}/dashboard/domains/new"
-        opened.value.close()
-        ana.add("domain", domain="https://go.brand.example")
-        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        field = page.get_by_role("main").get_by_label("Domain", exact=True)
-        expect(field.locator("option:checked")).to_have_text("go.brand.example")
+        for path in ("links/new", "files/new"):
+            page.goto(f"{address}/dashboard/{path}")
+            page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
+            with page.context.expect_page() as opened:
+                page.get_by_role("main").get_by_role("link", name="New domain").click()
+            assert opened.value.url == f"{address}/dashboard/domains/new"
+            opened.value.close()
+            host = f"{path.replace('/', '-')}.brand.example"
+            ana.add("domain", domain=f"https://{host}")
+            page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            field = page.get_by_role("main").get_by_label("Domain", exact=True)
+            expect(field.locator("option:checked")).to_have_text(host)

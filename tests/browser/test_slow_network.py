@@ -40,63 +40,69 @@ def _open_links(page: Page, address: str, ana: Person) -> None:
     page.goto(f"{address}/dashboard/links")
 
 
-def test_list_shows_the_newest_search(ana: Person, chrome: Browser, address: str) -> None:
+def test_list_survives_late_and_failed_responses(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
-        page, rows = seen.page, seen.page.locator("tbody tr")
+        page = seen.page
         _open_links(page, address, ana)
-        steps = page.evaluate("history.length")
-        held = _hold(page, "**q=te&**")
-        page.get_by_role("searchbox").fill("te")
-        _until_held(page, held)
-        page.get_by_role("searchbox").fill("green")
-        expect(rows).to_have_count(2)
-        page.get_by_role("searchbox").fill("mild")
-        expect(rows).to_have_count(1)
-        assert page.evaluate("history.length") == steps + 1  # a search is one entry, however it was typed
-        page.get_by_role("searchbox").press("Enter")
-        page.get_by_role("link", name="Clicks", exact=True).click()
-        page.wait_for_url("**order=click**")
-        page.get_by_role("searchbox").fill("green")
-        page.wait_for_url("**q=green**order=click**")
-        page.go_back()
-        page.wait_for_url("**q=mild**")
-        expect(rows).to_have_count(1)
-        expect(page.get_by_role("searchbox")).to_have_value("mild")
-
-
-def test_failed_request_keeps_table_and_shows_message(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page, rows = seen.page, seen.page.locator("tbody tr")
-        _open_links(page, address, ana)
-        for respond in (lambda route: route.fulfill(status=503, body="Busy."), lambda route: route.abort()):
-            page.route("**/dashboard/links?q=mild**", respond, times=1)
-            page.get_by_role("searchbox").fill("mild")
-            expect(page.get_by_text(FAILED)).to_be_visible()
-            expect(rows).to_have_count(3)
-            assert page.url == f"{address}/dashboard/links"
-            page.evaluate("document.querySelector('.toasts').replaceChildren()")
-        page.get_by_role("searchbox").press("Enter")
-        expect(rows).to_have_count(1)
+        _show_the_newest_search(page)
+        page.goto(f"{address}/dashboard/links")
+        _keep_table_after_failure(page, address)
         seen.console_errors.clear()  # about the failed request
+        page.goto(f"{address}/dashboard/links")
+        _keep_selection_of_late_update(page)
 
 
-def test_list_update_waits_for_pointer_and_keeps_selection(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page, rows = seen.page, seen.page.locator("tbody tr")
-        _open_links(page, address, ana)
-        held = _hold(page, "**q=green**")
-        page.get_by_role("searchbox").fill("green")
-        _until_held(page, held)
-        rows.nth(1).get_by_role("checkbox").check()
-        rows.nth(1).get_by_title("Delete").hover()
-        page.mouse.down()
-        with page.expect_event("requestfinished"):
-            held[0].continue_()
-        page.wait_for_timeout(200)
-        page.mouse.up()
-        expect(page.get_by_role("dialog", name="Delete this link?")).to_contain_text("Green tea")
-        expect(rows).to_have_count(2)
-        expect(rows.nth(1).get_by_role("checkbox", include_hidden=True)).to_be_checked()
+def _show_the_newest_search(page: Page) -> None:
+    rows = page.locator("tbody tr")
+    steps = page.evaluate("history.length")
+    held = _hold(page, "**q=te&**")
+    page.get_by_role("searchbox").fill("te")
+    _until_held(page, held)
+    page.get_by_role("searchbox").fill("green")
+    expect(rows).to_have_count(2)
+    page.get_by_role("searchbox").fill("mild")
+    expect(rows).to_have_count(1)
+    assert page.evaluate("history.length") == steps + 1  # a search is one entry, however it was typed
+    page.get_by_role("searchbox").press("Enter")
+    page.get_by_role("link", name="Clicks", exact=True).click()
+    page.wait_for_url("**order=click**")
+    page.get_by_role("searchbox").fill("green")
+    page.wait_for_url("**q=green**order=click**")
+    page.go_back()
+    page.wait_for_url("**q=mild**")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("searchbox")).to_have_value("mild")
+
+
+def _keep_table_after_failure(page: Page, address: str) -> None:
+    rows = page.locator("tbody tr")
+    for respond in (lambda route: route.fulfill(status=503, body="Busy."), lambda route: route.abort()):
+        page.route("**/dashboard/links?q=mild**", respond, times=1)
+        page.get_by_role("searchbox").fill("mild")
+        expect(page.get_by_text(FAILED)).to_be_visible()
+        expect(rows).to_have_count(3)
+        assert page.url == f"{address}/dashboard/links"
+        page.evaluate("document.querySelector('.toasts').replaceChildren()")
+    page.get_by_role("searchbox").press("Enter")
+    expect(rows).to_have_count(1)
+
+
+def _keep_selection_of_late_update(page: Page) -> None:
+    """An update waits until the pointer is released."""
+    rows = page.locator("tbody tr")
+    held = _hold(page, "**q=green**")
+    page.get_by_role("searchbox").fill("green")
+    _until_held(page, held)
+    rows.nth(1).get_by_role("checkbox").check()
+    rows.nth(1).get_by_title("Delete").hover()
+    page.mouse.down()
+    with page.expect_event("requestfinished"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    page.mouse.up()
+    expect(page.get_by_role("dialog", name="Delete this link?")).to_contain_text("Green tea")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(1).get_by_role("checkbox", include_hidden=True)).to_be_checked()
 
 
 def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -> None:
