@@ -35,9 +35,10 @@ def _fill(ana: Person) -> None:
     ana.add("campaign", name="Link campaign")
 
 
-def test_palette_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, address: str) -> None:
+def test_palette_runs_an_action_and_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, address: str) -> None:
     _fill(ana)
     with signed_in_page(chrome, address) as page:
+        _run_action(page, address)
         page.goto(f"{address}/dashboard")
         page.keyboard.press("Control+k")
         palette = page.get_by_role("dialog", name="Command palette")
@@ -61,15 +62,14 @@ def test_palette_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, addre
         expect(palette).to_be_visible()
 
 
-def test_palette_runs_an_action(ana: Person, chrome: Browser, address: str) -> None:
-    with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard")
-        page.get_by_role("link", name="Search").first.click()
-        page.get_by_label("Search everything").fill("dark")
-        page.get_by_role("button", name="Use dark colors").last.wait_for()
-        expect(page.locator("#palette .result")).to_have_count(1, timeout=_MILLISECONDS)
-        page.keyboard.press("Enter")
-        expect(page.locator("html[data-theme=dark]")).to_be_attached()
+def _run_action(page: Page, address: str) -> None:
+    page.goto(f"{address}/dashboard")
+    page.get_by_role("link", name="Search").first.click()
+    page.get_by_label("Search everything").fill("dark")
+    page.get_by_role("button", name="Use dark colors").last.wait_for()
+    expect(page.locator("#palette .result")).to_have_count(1, timeout=_MILLISECONDS)
+    page.keyboard.press("Enter")
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
 
 
 def test_search_page_works_without_scripts(ana: Person, chrome: Browser, address: str) -> None:
@@ -104,7 +104,9 @@ def test_search_page_is_accessible_and_fits(ana: Person, chrome: Browser, addres
         examine(page, "palette")
 
 
-def test_keys_move_and_act_in_a_list(ana: Person, chrome: Browser, address: str) -> None:
+def test_keys_move_and_act_in_a_list_until_single_keys_are_turned_off(
+    ana: Person, chrome: Browser, address: str
+) -> None:
     _fill(ana)
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
@@ -124,21 +126,20 @@ def test_keys_move_and_act_in_a_list(ana: Person, chrome: Browser, address: str)
         link.focus()
         page.keyboard.press("e")
         page.wait_for_url("**/links/2")
+        _check_without_single_keys(page, address)
 
 
-def test_single_keys_do_nothing_when_turned_off(ana: Person, chrome: Browser, address: str) -> None:
-    _fill(ana)
-    with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/links")
-        page.keyboard.press("?")
-        page.get_by_role("button", name="Turn off shortcuts of single keys").click()
-        page.wait_for_load_state()
-        page.keyboard.press("ArrowDown")
-        for key in ("c", "?", "/", "e", "x"):
-            page.keyboard.press(key)
-        expect(page.get_by_role("dialog")).to_have_count(0)
-        expect(page.get_by_role("link", name="Link 3", exact=True)).to_be_focused()
-        assert page.url == f"{address}/dashboard/links"
-        expect(page.get_by_label("Select link-3")).not_to_be_checked()
-        page.keyboard.press("Control+k")
-        expect(page.get_by_role("dialog", name="Command palette")).to_be_visible()
+def _check_without_single_keys(page: Page, address: str) -> None:
+    page.goto(f"{address}/dashboard/links")
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Turn off shortcuts of single keys").click()
+    page.wait_for_load_state()
+    page.keyboard.press("ArrowDown")
+    for key in ("c", "?", "/", "e", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("link", name="Link 3", exact=True)).to_be_focused()
+    assert page.url == f"{address}/dashboard/links"
+    expect(page.get_by_label("Select link-3")).not_to_be_checked()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Command palette")).to_be_visible()
