@@ -1,11 +1,11 @@
-"""The contrast check of pages: it finds a color that is wrong, and a ground that it cannot compute."""
+"""The accessibility checks of pages: colors, targets, and what only small screens show."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.accessibility import color_faults
+from tests.support.accessibility import color_faults, faults, faults_of_small_screen, remember_shown
 from tests.support.browser import window
 
 _PAGE = "<body style='background: {ground}'><main><p style='color: {color}'>Clay and glazes</p></main>"
@@ -51,3 +51,36 @@ def test_link_is_checked_in_each_text_around_it(page: Page) -> None:
 def test_ground_of_page_is_as_before_after_the_check(page: Page) -> None:
     _rules(page, ground="linear-gradient(white, silver) white")
     assert page.evaluate("getComputedStyle(document.body).backgroundImage") != "none"
+
+
+_TARGETS = """<html lang=en><title>Clay</title><main><h1>Clay</h1>
+  <button style='{first}'>Clay</button><button style='{second}'>Glazes</button></main>"""
+_LARGE = "display: block; width: 90px; height: 30px"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rules"),
+    [
+        (_LARGE, _LARGE, []),
+        (f"{_LARGE}; height: 10px", f"{_LARGE}; height: 10px", ["target-size"]),
+        (_LARGE, f"{_LARGE}; margin-top: -20px", ["target-size"]),
+    ],
+    ids=["large", "low", "covered"],
+)
+def test_target_that_is_small_or_covered_is_found(page: Page, first: str, second: str, rules: list[str]) -> None:
+    page.set_content(_TARGETS.format(first=first, second=second))
+    assert [rule for rule, _, _ in faults(page)] == rules
+
+
+_MENU = """<html lang=en><title>Clay</title><style>@media (min-width: 400px) { nav { display: none } }</style>
+  <main><h1>Clay</h1></main><nav><a href=/>HERE</a></nav>"""
+
+
+def test_link_without_name_that_only_small_screens_show_is_found(page: Page) -> None:
+    for name, rules in (("Glazes", []), ("", ["link-name"]), ("Glazes", []), ("", ["link-name"])):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_content(_MENU.replace("HERE", name or "<svg aria-hidden=true></svg>"))
+        remember_shown(page)
+        assert faults(page) == []
+        page.set_viewport_size({"width": 320, "height": 800})
+        assert [rule for rule, _, _ in faults_of_small_screen(page)] == rules

@@ -1,4 +1,4 @@
-"""The layout check of pages: it names the widths at which a text leaves its box."""
+"""The layout checks of pages: the widths at which a text leaves its box, and the sides of elements."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -27,3 +27,13 @@ def test_chart_that_follows_the_width_late_is_no_fault(chrome: Browser) -> None:
             }, 200)).observe(document.documentElement)"""
         )
         assert layout.faults_by_width(seen.page, (1280, 390)) == {}
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_margin_that_is_not_mirrored_is_found(chrome: Browser, direction: str) -> None:
+    with window(chrome) as seen:
+        for margin, count in (("margin-inline-start", 0), ("margin-left", 1)):
+            page = f"<html dir={direction}><body><div style='{margin}: 40px'>Clay <b>and glazes</b></div>"
+            seen.page.set_content(page)
+            assert len(layout.mirror_faults(seen.page)) == count, margin
+            assert seen.page.evaluate("document.documentElement.dir") == direction

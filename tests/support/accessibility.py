@@ -12,18 +12,58 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
+# Targets that can be too small: with less than 24 px, or where another one covers a part. All others pass the rule. It
+# takes as long as all other rules together if it compares each target with the elements around it.
+_MARK_TARGETS = """() => {
+  const focusable = "a[href], area[href], button, input, select, textarea, summary, iframe, audio, video"
+  const targets = [...document.querySelectorAll(`${focusable}, [tabindex], [contenteditable]`)]
+    .map((element) => ({element, box: element.getBoundingClientRect()}))
+    .filter(({box}) => box.width && box.height)
+  const overlap = (one, other) =>
+    one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
+  const isSuspect = ({element, box}) => box.width < 25 || box.height < 25 ||
+    targets.some((other) => other.element !== element && overlap(box, other.box))
+  document.querySelectorAll("[data-suspect]").forEach((element) => element.removeAttribute("data-suspect"))
+  targets.filter(isSuspect).forEach(({element}) => element.setAttribute("data-suspect", ""))
+}"""
+_VIOLATIONS = """violations.map(({id, impact, nodes}) =>
+  [id, impact, nodes.slice(0, 3).map((node) => node.html.slice(0, 150))])"""
 # Only violations, and no selectors: computing and transferring the complete result takes longer than the checks.
-# Contrast is checked on its own.
-_RUN = """() => axe.run({resultTypes: ["violations"], selectors: false, rules: {"target-size": {enabled: true},
-    "color-contrast": {enabled: false}}})
-  .then(result => result.violations.map(violation =>
-  [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
+# Colors are checked on their own.
+_RUN = f"""async () => {{
+  ({_MARK_TARGETS})()
+  const [on, off] = [{{enabled: true}}, {{enabled: false}}]
+  const rules = {{"target-size": on, "color-contrast": off, "link-in-text-block": off}}
+  const {{violations}} = await axe.run({{resultTypes: ["violations"], selectors: false, rules}})
+  return {_VIOLATIONS}
+}}"""
 
-# A link inside a text, which depends on the text around it.
-_RUN_LINKS = """() => axe.run({resultTypes: ["violations"], selectors: false,
-    runOnly: {type: "rule", values: ["link-in-text-block"]}})
-  .then(result => result.violations.map(violation =>
-  [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
+# Remembers the elements that are shown now.
+_REMEMBER = """() => {
+  window.checkedElements = new Set([...document.querySelectorAll("*")].filter((one) => one.checkVisibility()))
+}"""
+# Rules about the page as a whole, and about places on the screen: they depend on the width.
+_RULES_OF_WIDTHS = (
+    *("target-size", "scrollable-region-focusable", "region", "bypass", "skip-link", "heading-order"),
+    *("page-has-heading-one", "landmark-one-main", "landmark-unique", "landmark-main-is-top-level"),
+    *("landmark-no-duplicate-main", "landmark-no-duplicate-banner", "landmark-no-duplicate-contentinfo"),
+    *("landmark-banner-is-top-level", "landmark-contentinfo-is-top-level", "landmark-complementary-is-top-level"),
+)
+# Checks the rules that depend on the width, and all rules of elements that were not shown before, once for each HTML.
+_RUN_SHOWN = f"""async ([values, known]) => {{
+  ({_MARK_TARGETS})()
+  const options = {{resultTypes: ["violations"], selectors: false}}
+  const {{violations}} = await axe.run({{...options, runOnly: {{type: "rule", values}}}})
+  const isNew = (element) => !window.checkedElements.has(element) && element.checkVisibility()
+  const shown = [...document.body.querySelectorAll("*")].filter(isNew)
+  const roots = shown.filter((element) => !isNew(element.parentElement) && !known.includes(element.outerHTML))
+  if (roots.length) {{
+    const off = {{enabled: false}}
+    const rules = {{"color-contrast": off, "link-in-text-block": off}}
+    violations.push(...(await axe.run({{include: roots}}, {{...options, rules}})).violations)
+  }}
+  return [{_VIOLATIONS}, violations.length ? [] : roots.map(({{outerHTML}}) => outerHTML)]
+}}"""
 
 # Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
 # the page under the bar at the bottom, which hides 92 % of it.
@@ -31,7 +71,7 @@ _FLAT = """html, body, select, input, .sidebar { background-image: none !importa
   .bottom-nav { background: var(--card) !important }"""
 
 # Stores the elements of each way in which a shown text looks: all that decides its colors, from the page to the text,
-# and the width of the screen. Returns the hashes of these ways.
+# and the width of the screen. A link inside a text is compared with it too. Returns the hashes of these ways.
 _FIND_TEXTS = """flat => {
   if (!window.flatGround) {
     window.flatGround = new CSSStyleSheet()
@@ -52,7 +92,7 @@ _FIND_TEXTS = """flat => {
     if (!looks.has(element)) {
       const style = getComputedStyle(element)
       const names = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode", "fontSize",
-        "fontWeight", "textShadow", "textDecorationLine", "position", "display"]
+        "fontWeight", "fontFamily", "textShadow", "textDecorationLine", "borderBottomStyle", "position", "display"]
       const name = `${element.localName}.${element.className?.baseVal ?? element.className}`
       const own = [name, ...names.map((property) => style[property])]
       looks.set(element, hash([look(element.parentElement), ...own].join("|")))
@@ -67,12 +107,20 @@ _FIND_TEXTS = """flat => {
     return isOnPage && element.checkVisibility({opacityProperty: true, visibilityProperty: true})
   }
   const isOff = (element) => element.closest(":disabled, [aria-disabled=true], svg, .visually-hidden")
+  const isShort = (element) => [...element.textContent.trim()].length === 1 // which axe-core does not judge
+  const isInText = (element) => {
+    let block = element.matches("a[href]") && element
+    while (block && getComputedStyle(block).display.startsWith("inline")) block = block.parentElement
+    if (!block || block === element) return false
+    const links = [...block.querySelectorAll("a[href]")].map((link) => link.textContent.trim().length)
+    return block.textContent.trim().length > links.reduce((sum, length) => sum + length, 0)
+  }
   window.textsOfLooks = new Map()
   for (const element of document.body.querySelectorAll("*")) {
     const isText = element.matches(`input:not(${textless}), textarea, select`) || hasText(element)
-    if (!isText || !isShown(element) || isOff(element)) continue
-    const texts = window.textsOfLooks.get(look(element)) ?? []
-    window.textsOfLooks.set(look(element), [...texts, element])
+    if (!isText || !isShown(element) || isOff(element) || isShort(element)) continue
+    const own = isInText(element) ? `${look(element)} in a text` : look(element)
+    window.textsOfLooks.set(own, [...(window.textsOfLooks.get(own) ?? []), element])
   }
   return [...window.textsOfLooks.keys()]
 }"""
@@ -80,25 +128,32 @@ _FIND_TEXTS = """flat => {
 # Checks the colors of new looks. Returns the looks that passed, and the faults: a ground that is no flat color is one.
 _RUN_COLORS = """async (looks) => {
   const include = looks.flatMap((look) => window.textsOfLooks.get(look))
-  const options = {elementRef: true, selectors: false, runOnly: {type: "rule", values: ["color-contrast"]}}
+  const values = ["color-contrast", "link-in-text-block"]
+  const options = {elementRef: true, selectors: false, runOnly: {type: "rule", values}}
   const result = include.length ? await axe.run({include}, options) : {passes: [], violations: [], incomplete: []}
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== window.flatGround)
   delete window.flatGround
   const isContrast = ({id}) => id === "color-contrast"
-  const passed = new Set(result.passes.filter(isContrast).flatMap(({nodes}) => nodes.map(({element}) => element)))
+  const elements = (rules) => new Set(rules.flatMap(({nodes}) => nodes.map(({element}) => element)))
+  const passed = elements(result.passes.filter(isContrast))
+  const passedLinks = elements(result.passes.filter((rule) => !isContrast(rule)))
   const isUnclear = ({any}) => any.some(({data}) => ["bgGradient", "bgImage"].includes(data?.messageKey))
   const unclear = result.incomplete.filter(isContrast).map((rule) => ({...rule, nodes: rule.nodes.filter(isUnclear)}))
   const faults = [...result.violations, ...unclear.filter(({nodes}) => nodes.length)]
-  const hasPassed = (look) => window.textsOfLooks.get(look).every((element) => passed.has(element))
+  const hasPassed = (look) =>
+    window.textsOfLooks.get(look).every((text) => passed.has(text) && (passedLinks.has(text) || !look.endsWith("text")))
   return [looks.filter(hasPassed), faults.map(({id, impact, nodes}) =>
     [id, impact, nodes.slice(0, 3).map((node) => `${node.html.slice(0, 150)} ${node.any[0]?.message ?? ""}`)])]
 }"""
 _DEFINE = """() => {
   if (!window.axe) window.defineAxe?.()
+  window.axe?.configure({rules: [{id: "target-size", selector: "[data-suspect]"}]})
   return Boolean(window.axe)
 }"""
 _passed: set[str] = set()
 """The looks of texts whose colors passed in this process."""
+_passed_html: set[str] = set()
+"""The HTML of elements without violations that are shown on small screens only."""
 
 
 def faults(page: Page) -> list[Violation]:
@@ -108,11 +163,23 @@ def faults(page: Page) -> list[Violation]:
     return [*((rule, impact, elements) for rule, impact, elements in violations), *_text_faults(page)]
 
 
+def remember_shown(page: Page) -> None:
+    """Remember which elements are shown, for `faults_of_small_screen`."""
+    page.evaluate(_REMEMBER)
+
+
+def faults_of_small_screen(page: Page) -> list[Violation]:
+    """Return the violations of a page that passed on a wide screen: of the width, and of elements that are new."""
+    _load(page)
+    violations, passed = page.evaluate(_RUN_SHOWN, [_RULES_OF_WIDTHS, list(_passed_html)])
+    _passed_html.update(passed)
+    return [*((rule, impact, elements) for rule, impact, elements in violations), *_text_faults(page)]
+
+
 def color_faults(page: Page) -> list[Violation]:
     """Return the texts with too little contrast, and the links that have the color of the text around them."""
     _load(page)
-    links = page.evaluate(_RUN_LINKS)
-    return [*_text_faults(page), *((rule, impact, elements) for rule, impact, elements in links)]
+    return _text_faults(page)
 
 
 def _text_faults(page: Page) -> list[Violation]:
@@ -142,6 +209,7 @@ def _load(page: Page) -> None:
     if page.evaluate(_DEFINE):
         return
     page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
+    page.evaluate(_DEFINE)
     page.add_init_script(f"window.defineAxe = () => {{ {_axe()} }}")
 
 

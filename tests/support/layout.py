@@ -79,23 +79,33 @@ _OUTSIDE_CELLS = """() => {
 # boxes are compared; those inside a part with a fixed direction are left out.
 _NOT_MIRRORED = """() => {
   const root = document.documentElement
-  const elements = [...document.body.querySelectorAll("*")].filter((element) => {
-    const fixed = "svg, canvas, .canvas, [dir]:not(html), [data-at], table.heat-map, select, datalist"
-    const isInline = getComputedStyle(element).display.startsWith("inline")
-    return !isInline && !element.closest(fixed) && element.checkVisibility()
-  })
-  const boxes = (direction) => {
-    root.dir = direction
+  const fixed = "svg, canvas, .canvas, [dir], [data-at], table.heat-map, select, datalist"
+  const elements = []
+  const collect = (parent) => {
+    for (const element of parent.children) {
+      if (element.matches(fixed)) continue
+      const {display} = getComputedStyle(element)
+      if (display === "none") continue
+      if (!display.startsWith("inline") && element.checkVisibility()) elements.push(element)
+      collect(element)
+    }
+  }
+  collect(document.body)
+  const boxes = () => {
     const {left, right} = document.body.getBoundingClientRect() // without the scroll bar, which changes its side
     return elements.map((element) => {
       const box = element.getBoundingClientRect()
-      return {start: box.left - left, end: right - box.right, width: box.width}
+      return {left: box.left - left, right: right - box.right, width: box.width}
     })
   }
-  const [left, right] = [boxes("ltr"), boxes("rtl")]
+  const direction = root.dir
+  const before = boxes()
+  root.dir = direction === "rtl" ? "ltr" : "rtl"
+  const after = boxes()
+  root.dir = direction
   return elements.flatMap((element, index) => {
-    const distance = left[index].start - right[index].end
-    if (!left[index].width || Math.abs(distance) <= 2) return []
+    const distance = before[index].left - after[index].right
+    if (!before[index].width || Math.abs(distance) <= 2) return []
     return [`${element.localName}.${element.className} is ${Math.round(distance)} px off`]
   })
 }"""
@@ -109,7 +119,7 @@ _FAULTS = f"""() => [
 
 
 def mirror_faults(page: Page) -> list[str]:
-    """Return the elements that are not mirrored when the direction of the page changes. The page is in "rtl" then."""
+    """Return the elements that are not mirrored when the direction of the page changes; it is as before then."""
     faults: list[str] = page.evaluate(_NOT_MIRRORED)
     return faults
 
