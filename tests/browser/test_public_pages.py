@@ -7,11 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
-from tests.support.accessibility import faults, show
+from tests.support.accessibility import faults
 from tests.support.browser import window
 from tests.support.databases import ON_SQLITE
-from tests.support.layout import faults_by_width
-from tests.support.public_pages import ROOT_PAGE, TARGET, public_pages
+from tests.support.public_pages import TARGET, public_pages
 from tests.support.visits import CHROME, clicks
 from waypost.items.moderation import reports
 
@@ -25,22 +24,6 @@ SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by d
 def address(public_address: str) -> str:
     """The service on its own address, with pixel consent enabled and one site that can be framed."""
     return public_address
-
-
-def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browser, address: str) -> None:
-    problems: dict[tuple[str, object], object] = {}
-    with window(chrome, stays=True) as seen:
-        for public_page in (*public_pages(ana), ROOT_PAGE):
-            response = seen.page.goto(f"{address}/{public_page.path}")
-            assert (public_page.path, response and response.status) == (public_page.path, public_page.status)
-            if public_page.says:
-                expect(seen.page.get_by_text(public_page.says).first).to_be_visible()
-            problems[public_page.path, "layout"] = faults_by_width(seen.page)
-            for screen in (DESKTOP, PHONE):
-                seen.page.set_viewport_size(screen["viewport"])
-                show(seen.page, screen["color_scheme"])
-                problems[public_page.path, screen["color_scheme"]] = _problems(seen.page)
-    assert {page: troubles for page, troubles in problems.items() if troubles} == {}
 
 
 def _problems(page: Page) -> list[object]:

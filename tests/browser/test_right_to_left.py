@@ -1,4 +1,4 @@
-"""Every page in the pseudo-language, which is written from right to left and has longer texts."""
+"""Arrows and URLs in a language that is written from right to left. The layout is checked in `test_pages.py`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,22 +8,16 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import HOST, served, window
-from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
-from tests.support.form_pages import form_pages, public_form_pages, signed_out_paths, submit_in_browser
-from tests.support.layout import WIDTHS, faults_by_width, mirror_faults
-from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME
 from waypost.core.languages import PSEUDO_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.items.moderation import reports
 from waypost.server.app import build
 
 pytestmark = ON_SQLITE
-_OPENED = "details.form-section, .chart-table, .breakdown details, .language-switch"
 
 
 @pytest.fixture
@@ -44,53 +38,6 @@ def context(chrome: Browser) -> Iterator[BrowserContext]:
     opened = chrome.new_context(user_agent=CHROME, locale=PSEUDO_LANGUAGE, service_workers="block")
     yield opened
     opened.close()
-
-
-def _faults(page: Page) -> dict[object, list[str]]:
-    """Return the faults of a page: texts outside their boxes by width, and elements on the wrong side."""
-    page.evaluate(f"document.querySelectorAll('{_OPENED}').forEach(details => {{ details.open = true }})")
-    faults: dict[object, list[str]] = {}
-    for width in WIDTHS:
-        faults[width] = faults_by_width(page, [width]).get(width, [])
-        if width in (390, 1280):
-            faults[width, "sides"] = mirror_faults(page)
-    return {key: page_faults for key, page_faults in faults.items() if page_faults}
-
-
-def test_every_page_of_the_dashboard_fits_from_right_to_left(
-    ana: Person, chrome: Browser, address: str, context: BrowserContext, sample: None
-) -> None:
-    public_pages(ana)
-    ana.write(lambda tx: reports.add(tx, host="", alias="x", reason="phishing", comment="Bad", reporter=b"somebody"))
-    problems: dict[str, object] = {}
-    with window(chrome, context=context) as seen:
-        for path in signed_out_paths(ana):
-            seen.page.goto(f"{address}{path}")
-            problems[path] = _faults(seen.page)
-        _sign_in(seen.page, address)
-        for path in dashboard_paths():
-            response = seen.page.goto(f"{address}{path}")
-            assert seen.page.locator("html").get_attribute("dir") == "rtl", path
-            problems[path] = _faults(seen.page) if response and response.status < 500 else response
-        for form_page in form_pages(ana):
-            submit_in_browser(seen.page, address, form_page)
-            problems[form_page.name] = _faults(seen.page)
-    assert {path: page_faults for path, page_faults in problems.items() if page_faults} == {}
-
-
-def test_every_public_page_fits_from_right_to_left(
-    ana: Person, chrome: Browser, address: str, context: BrowserContext
-) -> None:
-    problems: dict[str, object] = {}
-    with window(chrome, stays=True, context=context) as seen:
-        for public_page in (*public_pages(ana), ROOT_PAGE):
-            seen.page.goto(f"{address}/{public_page.path}")
-            assert seen.page.locator("html").get_attribute("dir") == "rtl", public_page.path
-            problems[public_page.path] = _faults(seen.page)
-        for form_page in public_form_pages(ana, "before-poll"):
-            submit_in_browser(seen.page, address, form_page)
-            problems[form_page.name] = _faults(seen.page)
-    assert {path: page_faults for path, page_faults in problems.items() if page_faults} == {}
 
 
 def test_arrows_are_mirrored_and_urls_are_not(

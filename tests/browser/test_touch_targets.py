@@ -1,8 +1,6 @@
-"""Every page on a phone: it loads without layout shift, has targets of at least 44 px, and fits the screen."""
+"""Rows, buttons and choices on a phone. The sizes of all targets are checked in `test_pages.py`."""
 
-from collections.abc import Iterable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -10,20 +8,8 @@ from playwright.sync_api import Browser, Page
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
-from tests.support.crawl import crawl
-from tests.support.dashboard_paths import dashboard_paths
 from tests.support.databases import ON_SQLITE
-from tests.support.form_pages import (
-    FormPage,
-    form_pages,
-    public_form_pages,
-    signed_out_paths,
-    submit_in_browser,
-)
-from tests.support.layout import layout_faults
-from tests.support.layout_shift import is_frame, load, record_shifts, show_pictures_late, too_much_shift
-from tests.support.public_pages import ROOT_PAGE, public_pages, shared_statistics
-from tests.support.touch import small_targets, tall_rows
+from tests.support.touch import tall_rows
 from tests.support.visits import CHROME
 
 pytestmark = ON_SQLITE
@@ -34,7 +20,6 @@ _OFF_CENTER = """buttons => buttons.map(button => {
   const text = range.getBoundingClientRect(), box = button.getBoundingClientRect();
   return Math.abs(text.left + text.right - box.left - box.right) / 2;
 })"""
-_OPENED = "document.querySelectorAll('main details').forEach(details => { details.open = true })"
 
 
 @pytest.fixture
@@ -50,46 +35,6 @@ def phone(chrome: Browser) -> Iterator[Page]:
     with window(chrome, context=context, stays=True) as seen:
         yield seen.page
     context.close()
-
-
-def _opened(page: Page) -> list[str]:
-    """Open all parts of the page. Return the targets that are too small then."""
-    page.evaluate(_OPENED)
-    return small_targets(page)
-
-
-_LOADED_CHECKS = {
-    "small targets": small_targets,
-    "small targets in opened parts": _opened,
-    "layout": layout_faults,
-}
-_CHECKS = {"layout shift": too_much_shift, **_LOADED_CHECKS}
-
-
-def _faults(page: Page, address: str, paths: Iterable[str], forms: Iterable[FormPage]) -> dict[str, Any]:
-    """Return the faults of pages and of responses to forms, by page and property."""
-    pages = {path: partial(load, page, f"{address}{path}") for path in paths}
-    responses = {form.name: partial(submit_in_browser, page, address, form) for form in forms}
-    return crawl(page, {**pages, **responses}, _CHECKS)
-
-
-def test_every_page_of_the_dashboard_suits_a_phone(ana: Person, phone: Page, slow_address: str, sample: None) -> None:
-    public_pages(ana)
-    posted = form_pages(ana)
-    sign_in(phone, slow_address)
-    frames = {path: partial(phone.goto, f"{slow_address}{path}") for path in dashboard_paths() if is_frame(path)}
-    assert crawl(phone, frames, _LOADED_CHECKS) == {}
-    record_shifts(phone)
-    paths = [path for path in dashboard_paths() if path not in frames]
-    assert _faults(phone, slow_address, paths, posted) == {}
-
-
-def test_every_page_for_visitors_suits_a_phone(ana: Person, phone: Page, slow_public_address: str) -> None:
-    paths = [*signed_out_paths(ana), *(f"/{page.path}" for page in (*public_pages(ana), ROOT_PAGE))]
-    paths += [f"/{path}" for path in shared_statistics(ana)]
-    record_shifts(phone)
-    show_pictures_late(phone)
-    assert _faults(phone, slow_public_address, paths, public_form_pages(ana, "before-poll")) == {}
 
 
 def test_rows_of_lists_are_low(ana: Person, phone: Page, address: str, sample: None) -> None:

@@ -1,10 +1,12 @@
 """Layout shift while a page loads (CLS): its fonts and pictures are late."""
 
+import asyncio
 import time
 from io import BytesIO
 
 from PIL import Image
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Response, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MAX_SHIFT = 0.05
 _LATE_SECONDS = 0.3
@@ -22,9 +24,27 @@ def is_frame(path: str) -> bool:
 
 
 def record_shifts(page: Page) -> None:
-    """Record the layout shift of each page from now on, and deliver fonts late."""
+    """Record the layout shift of each page from now on. The fonts of `with_late_fonts` are late."""
     page.add_init_script(_RECORD)
-    page.route("**/*.woff2", _respond_late)
+
+
+def with_late_fonts(app: ASGIApp) -> ASGIApp:
+    """Return the app with late fonts that no browser keeps. A route of the browser would turn off its whole cache."""
+
+    async def late(scope: Scope, receive: Receive, send: Send) -> None:
+        is_font = scope["type"] == "http" and scope["path"].endswith(".woff2")
+
+        async def send_unkept(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [header for header in message["headers"] if header[0] != b"cache-control"]
+                message = {**message, "headers": [*headers, (b"cache-control", b"no-store")]}
+            await send(message)
+
+        if is_font:
+            await asyncio.sleep(_LATE_SECONDS)
+        await app(scope, receive, send_unkept if is_font else send)
+
+    return late
 
 
 def show_pictures_late(page: Page) -> None:
@@ -32,10 +52,11 @@ def show_pictures_late(page: Page) -> None:
     page.route(_is_picture, _show_portrait_late)
 
 
-def load(page: Page, url: str) -> None:
-    """Open a page and wait for all of its parts."""
-    page.goto(url, wait_until="networkidle")
+def load(page: Page, url: str) -> Response | None:
+    """Open a page, wait for all of its parts, and return its response."""
+    response = page.goto(url, wait_until="networkidle")
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+    return response
 
 
 def too_much_shift(page: Page) -> float:
@@ -54,8 +75,3 @@ def _show_portrait_late(route: Route) -> None:
     Image.new("RGB", (600, 900), "navy").save(portrait, "PNG")
     time.sleep(_LATE_SECONDS)
     route.fulfill(content_type="image/png", body=portrait.getvalue())
-
-
-def _respond_late(route: Route) -> None:
-    time.sleep(_LATE_SECONDS)
-    route.continue_()
