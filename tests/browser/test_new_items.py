@@ -115,7 +115,7 @@ def test_items_of_a_link_are_created_in_place(ana: Person, chrome: Browser, addr
     assert stored["pixels"]
 
 
-def test_late_and_lost_responses_keep_what_was_typed(ana: Person, chrome: Browser, address: str) -> None:
+def test_late_and_lost_responses_keep_the_input(ana: Person, chrome: Browser, address: str) -> None:
     link = new_link(ana, "spring")
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links/{link}")

@@ -69,7 +69,7 @@ def _check_visits(page: Page, address: str) -> None:
 
 
 def _check_without_single_keys(page: Page, address: str) -> None:
-    """Letters move nothing when single keys are off."""
+    """Single keys move nothing when they are off."""
     page.goto(f"{address}/dashboard/qr")
     page.keyboard.press("?")
     for key in ("j", "k"):
