@@ -138,22 +138,13 @@ def free_port() -> int:
 def processes(server: Server) -> tuple[list[psutil.Process], list[psutil.Process]]:
     """Return (workers, ingesters) of a server."""
     workers, ingesters = [], []
-    for pid in _children(server.process.pid):
-        with suppress(psutil.Error, OSError):  # it is just exiting
-            if any(file.readlink().name == "ingest.lock" for file in Path(f"/proc/{pid}/fd").iterdir()):
-                ingesters.append(psutil.Process(pid))
-            elif (command := Path(f"/proc/{pid}/cmdline").read_bytes()) and b"resource_tracker" not in command:
-                workers.append(psutil.Process(pid))
+    for child in psutil.Process(server.process.pid).children():
+        with suppress(psutil.Error):  # it is just exiting
+            if any(file.path.endswith("ingest.lock") for file in child.open_files()):
+                ingesters.append(child)
+            elif not any("resource_tracker" in word for word in child.cmdline()):
+                workers.append(child)
     return workers, ingesters
-
-
-def _children(pid: int) -> list[int]:
-    """Return the children of a process. Tests wait for them, so it reads none of the other processes of the machine."""
-    children = set[int]()
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):  # it has just ended
-            children.update(map(int, thread.read_text().split()))
-    return sorted(children)
 
 
 def _wait_for(server: Server) -> None:
