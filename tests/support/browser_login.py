@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 from playwright.sync_api import Browser, Page
-from starlette.types import ASGIApp
 
 from tests.conftest import PASSWORD
 from tests.support import accessibility
@@ -42,22 +41,10 @@ def slow_address(settings: Settings) -> Iterator[str]:
 def public_address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
     """The URL of a running app with pixel consent and a root page, at which one site can be framed."""
     port = free_port()
-    with served(_public_app(settings, port), port) as url:
-        yield url
-
-
-@pytest.fixture
-def slow_public_address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
-    """The URL of the app of `public_address`, with pages that arrive in pieces."""
-    port = free_port()
-    with served(in_pieces(_public_app(settings, port)), port) as url:
-        yield url
-
-
-def _public_app(settings: Settings, port: int) -> ASGIApp:
     changes = {"base_url": f"http://{HOST}:{port}", "pixel_consent": "on", "root_redirect": "page"}
     opened = Settings.model_validate({**settings.model_dump(), **changes})
-    return build(opened, Database(settings.database))
+    with served(build(opened, Database(settings.database)), port) as url:
+        yield url
 
 
 def sign_in_by_form(page: Page, address: str) -> None:
