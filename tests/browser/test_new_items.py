@@ -71,6 +71,7 @@ def test_form_of_a_bio_page_is_created_in_another_tab_without_scripts(
         tab = opened.value
         tab.get_by_role("textbox", name="Name internal").fill("News")
         tab.get_by_role("button", name="Create overlay").click()
+        expect(tab.get_by_role("status").first).to_contain_text("Your overlay is ready.")
         tab.close()
         page.get_by_role("button", name="Update the list").click()
         page.get_by_label("Form", exact=True).select_option(label="News")

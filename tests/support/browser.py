@@ -24,6 +24,12 @@ BRANDED = "brand.localhost"
 _OTHERS = re.compile(rf"^https?://(?!({re.escape(HOST)}|{re.escape(BRANDED)})[:/])")
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+_DISABLED = (
+    "RenderDocument",  # with it, a page that is closed while a navigation commits is never closed
+    *("AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose"),
+    *("HttpsUpgrades", "OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning"),
+)
+"""Features of Chromium that are off. All but the first are off in Playwright, too, whose list this one replaces."""
 _ERROR_STATUS = re.compile(r"Failed to load resource: the server responded with a status of [45]\d\d ")
 """The console message for an error status, which some tests expect."""
 
@@ -45,7 +51,8 @@ def browser() -> Iterator[Browser]:
         library("atomic", "libatomic1")  # needed by Playwright's Node, which does not bundle it
     with running_websites() as others, sync_playwright() as playwright:
         names = f"--host-resolver-rules=MAP * {others}, EXCLUDE *.localhost"
-        options = ["--no-sandbox", "--ignore-certificate-errors", *_QUIET, names]
+        features = f"--disable-features={','.join(_DISABLED)}"
+        options = ["--no-sandbox", "--ignore-certificate-errors", *_QUIET, features, names]
         opened = playwright.chromium.launch(executable_path=path, args=options)
         yield opened
         opened.close()
