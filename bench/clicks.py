@@ -99,7 +99,10 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
                 pass
     today = date.fromisoformat(clock.day(clock.now()))
     span = Span(today - timedelta(days=_DAYS - 1), today, "day", ZoneInfo("UTC"))
-    for what, read in (("block", _block), ("report of 30 days", partial(_report, span=span))):
+    for what, read in (
+        ("block", partial(_block, account=account)),
+        ("report of 30 days", partial(_report, account=account, span=span)),
+    ):
         times: dict[int, list[float]] = {few: [], many: []}
         for _ in range(_READS):
             for item, expected in ((few, _FEW), (many, clicks)):
@@ -115,13 +118,13 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
         )
 
 
-def _block(tx: Connection, item: int) -> int:
+def _block(tx: Connection, item: int, account: int) -> int:
     row = tx.execute(select(links.c.clicks, links.c.uniqueclicks).where(links.c.id == item)).one()
-    return reports.block(tx, "link", item, clicks=row.clicks, uniques=row.uniqueclicks).clicks
+    return reports.block(tx, account, "link", item, clicks=row.clicks, uniques=row.uniqueclicks).clicks
 
 
-def _report(tx: Connection, item: int, span: Span) -> int:
-    return reports.report(tx, "link", item, span).total.clicks
+def _report(tx: Connection, item: int, account: int, span: Span) -> int:
+    return reports.report(tx, account, "link", item, span).total.clicks
 
 
 def lines(account: int, items: int, clicks: int, *, first: int = 1, at_once: int = _AT_ONCE) -> Iterator[bytes]:

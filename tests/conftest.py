@@ -35,6 +35,7 @@ from waypost.server.app import build
 # Modules with fixtures.
 pytest_plugins = [
     "tests.support.processor_time",
+    "tests.support.distributed_statements",
     "tests.support.visits",
     "tests.support.backup",
     "tests.support.cli",

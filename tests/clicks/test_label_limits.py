@@ -79,7 +79,7 @@ def test_invented_labels_are_limited_and_sums_are_exact(
         unusual = {day: len(labels.keys() - WELL_KNOWN[dimension]) for day, labels in counts.items()}
         assert unusual == {TODAY: MAX_LABELS_OF_DAY, ALL_DAYS: MAX_LABELS_OF_ALL_DAYS}
         assert counts[TODAY][OTHER] >= VISITS - MAX_LABELS_OF_DAY - len(WELL_KNOWN[dimension])
-    block = database.read(lambda tx: reports.block(tx, "link", link, clicks=VISITS, uniques=1))
+    block = database.read(lambda tx: reports.block(tx, 1, "link", link, clicks=VISITS, uniques=1))
     assert int(block.topReferrers[OTHER]) == VISITS - MAX_LABELS_OF_ALL_DAYS
 
 

@@ -18,7 +18,7 @@ from waypost.db.schema import links
 from waypost.items.accounts import deletion
 from waypost.items.accounts.ops import Account
 from waypost.items.domains import ops as domains
-from waypost.items.links import account_moves, bulk
+from waypost.items.links import account_moves
 from waypost.items.links.account_moves import Fate, MoveRequest
 
 _LINKS, _CLICKS = 100, 50_000
@@ -46,7 +46,7 @@ def plan(
 
 def _require_room(tx: Connection, target: Account, table: Table, added: int) -> None:
     """Raise INVALID if the plan of the account does not allow so many more items."""
-    limit, owned = bulk.item_limit(tx, target.id), page_counters.total(tx, target.id, table.name)
+    limit, owned = crud.item_limit(tx, target.id), page_counters.total(tx, target.id, table.name)
     if added and limit is not None and owned + added > limit:
         counts = f"{limit} {crud.singular(table)}s: it has {owned} and would get {added} more"
         raise Problem(Kind.INVALID, f"The plan of {target.username} allows {counts}. Give it another plan first.")

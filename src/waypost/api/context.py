@@ -248,7 +248,7 @@ class RequestContext:
 
     def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
         """Click statistics of one item that belongs to the account."""
-        return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
+        return self.read_after_ingest(lambda tx: reports.report(tx, self.account, kind, item, span))
 
 
 def authenticated() -> RequestContext:

@@ -16,7 +16,7 @@ _DAYS_AT_ONCE = 32
 """Days whose labels are in memory at the same time."""
 _TIMES = ("kind", "item", "at", "account", *COUNTS)
 _LABELS = ("kind", "item", "day", "dimension", "label", "account", "n")
-_ACCOUNT_LABELS = ("kind", "item", "day", "dimension")
+_ACCOUNT_LABELS = ("kind", "item", "day", "dimension", "account")
 _Key = tuple[int, str]
 """A day and a dimension."""
 
@@ -105,8 +105,10 @@ def _move_labels(tx: Connection, where: ColumnElement[bool], *, source: int, tar
 def _account_labels(tx: Connection, account: int, keys: Mapping[_Key, object]) -> Mapping[_Key, dict[str, int]]:
     """Return the labels of an account with their counts, for each of these days and dimensions."""
     labels: dict[_Key, dict[str, int]] = {key: {} for key in keys}
-    columns = transpose(_ACCOUNT_LABELS, (("account", account, day, dimension) for day, dimension in sorted(keys)))
-    for _, _, day, dimension, label, n in select_by_keys(tx, click_labels, columns, "label, n"):
+    columns = transpose(
+        _ACCOUNT_LABELS, (("account", account, day, dimension, account) for day, dimension in sorted(keys))
+    )
+    for _, _, day, dimension, _, label, n in select_by_keys(tx, click_labels, columns, "label, n"):
         labels[day, dimension][label] = n
     return labels
 

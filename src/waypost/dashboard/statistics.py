@@ -200,7 +200,7 @@ def load(
         filtered = filtered_report.read(tx, account, visit_filter, span, since)
         report, times, clicks_by_item = filtered.report, filtered.times, filtered.items
     else:
-        report, times = reports.with_times(tx, kind, item, span)
+        report, times = reports.with_times(tx, account, kind, item, span)
         if kind == ACCOUNT and since is not None:
             clicks_by_item = filtered_report.clicks_by_item(tx, account, span, since)
     if kind != ACCOUNT:
@@ -209,7 +209,7 @@ def load(
     if is_filtered and since is not None:
         comparison = _compare_filtered(tx, account, visit_filter, period, since)
     else:
-        comparison = compare(tx, kind, item, period)
+        comparison = compare(tx, account, kind, item, period)
     return Loaded(
         visit_filter,
         is_filtered,
@@ -217,19 +217,19 @@ def load(
         report,
         times,
         comparison,
-        reports.imported_clicks(tx, kind, item, span),
+        reports.imported_clicks(tx, account, kind, item, span),
         clicks_by_item,
         find_items(tx, account, {*clicks_by_item, *([filter_item] if filter_item else [])}),
         annotations(tx, account, kind, item, span),
     )
 
 
-def compare(tx: Connection, kind: str, item: int, period: Period) -> Comparison:
+def compare(tx: Connection, account: int, kind: str, item: int, period: Period) -> Comparison:
     """Return the visits of the period before; nothing if they may not be shown."""
     if not period.has_previous:
         return Comparison(VisitCounts(), [])
     _, after = period.previous_seconds()
-    total, series = reports.over_time(tx, kind, item, period.previous, after)
+    total, series = reports.over_time(tx, account, kind, item, period.previous, after)
     return Comparison(total, [point.clicks for point in series])
 
 

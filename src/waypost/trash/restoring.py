@@ -12,12 +12,11 @@ from waypost.db.click_totals import TOTALS
 from waypost.db.crud import translate_unique_violation
 from waypost.db.database import upsert
 from waypost.db.row_codec import Values, exact_row
-from waypost.db.schema import accounts, aliases, links, plans, trash
+from waypost.db.schema import aliases, links, trash
 from waypost.db.schema.nouns import NOUNS
 from waypost.trash import snapshots
 from waypost.trash.kinds import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
 
-_LIMIT = select(plans.c.item_limit).join(accounts, accounts.c.plan == plans.c.id)
 _MAX_CHANGES = 1000  # of links in the change log; for more, everything is dropped from the caches
 _BATCH = 500
 
@@ -40,7 +39,7 @@ def put_back(tx: Connection, account: int, entries: Sequence[Entry]) -> None:
 
     Raises TAKEN for the name of a campaign, channel or UTM template, and for a domain that is used by now.
     """
-    _add_late_clicks(tx, entries)
+    _add_late_clicks(tx, account, entries)
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
         by_kind = {name: [entry for entry in entries if entry.kind == name] for name in KINDS}
         restored = {name: same for name, same in by_kind.items() if same}
@@ -56,7 +55,7 @@ def put_back(tx: Connection, account: int, entries: Sequence[Entry]) -> None:
                     finish(tx, _row(KINDS[name], entry))
 
 
-def _add_late_clicks(tx: Connection, entries: Sequence[Entry]) -> None:
+def _add_late_clicks(tx: Connection, account: int, entries: Sequence[Entry]) -> None:
     """Add the clicks to the rows that were counted after the deletion: their visits were answered before it.
 
     PostgreSQL: the lock waits for the batches of ingesters, which cannot see the restored rows.
@@ -66,7 +65,7 @@ def _add_late_clicks(tx: Connection, entries: Sequence[Entry]) -> None:
         tx.execute(text("LOCK TABLE ONLY click_times IN SHARE MODE"))
     for name, deleted in sorted({(entry.kind, entry.created) for entry in clicked}):
         contents = [entry.content for entry in clicked if (entry.kind, entry.created) == (name, deleted)]
-        now = snapshots.counted(tx, contents, name, deleted)
+        now = snapshots.counted(tx, account, contents, name, deleted)
         for content in contents:
             for kind, before in content["counts"].items():
                 rows = [content["row"]] if kind == name else content["parts"][TOTALS[kind][0].name]
@@ -91,7 +90,7 @@ def _put_back_items(tx: Connection, account: int, kind: Kind, entries: Sequence[
         tx.execute(insert(table), rows)
     for entry in entries:
         page_counters.increment(tx, account, table.name, entry.item, 1)
-    crud.check_item_limit(tx, account, table, tx.execute(_LIMIT.where(accounts.c.id == account)).scalar())
+    crud.check_item_limit(tx, account, table)
 
 
 def _row(kind: Kind, entry: Entry) -> Values:

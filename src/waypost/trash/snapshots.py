@@ -49,7 +49,7 @@ def take(tx: Connection, account: int, name: str, ids: Iterable[int], now: int) 
                 content["parts"].setdefault(reference.table.name, []).append(exact_row(row))
             else:
                 content["references"].setdefault(reference.key, []).append(row["id"])
-    counts = counted(tx, contents.values(), name, now)
+    counts = counted(tx, account, contents.values(), name, now)
     for content in contents.values():
         content["counts"] = {
             kind: {str(item): counts[kind, item] for item in items} for kind, items in _clicked(name, content)
@@ -58,7 +58,7 @@ def take(tx: Connection, account: int, name: str, ids: Iterable[int], now: int) 
 
 
 def counted(
-    tx: Connection, contents: Iterable[Mapping[str, Any]], name: str, deleted: int
+    tx: Connection, account: int, contents: Iterable[Mapping[str, Any]], name: str, deleted: int
 ) -> Mapping[tuple[str, int], tuple[int, int]]:
     """Return the clicks and unique clicks in the statistics of items and their parts, of the time before the deletion
     in which clicks can still be counted. The difference to an earlier result has been counted since.
@@ -71,8 +71,9 @@ def counted(
     sums = {(kind, item): (0, 0) for kind, items in ids.items() for item in items}
     for kind, items in ids.items():
         for start in range(0, len(items), _BATCH):
-            of_items = (c.kind == kind, c.item.in_(items[start : start + _BATCH]), c.at >= deleted - _LATE_SECONDS)
-            query = select(c.item, func.sum(c.clicks), func.sum(c.uniques)).where(*of_items).group_by(c.item)
+            of_items = (c.account == account, c.kind == kind, c.item.in_(items[start : start + _BATCH]))
+            query = select(c.item, func.sum(c.clicks), func.sum(c.uniques)).group_by(c.item)
+            query = query.where(*of_items, c.at >= deleted - _LATE_SECONDS)
             sums |= {(kind, item): (int(clicks), int(uniques)) for item, clicks, uniques in tx.execute(query)}
     return sums
 

@@ -154,24 +154,24 @@ class Span:
         return int(first.timestamp()), int(after.timestamp())
 
 
-def block(tx: Connection, kind: str, item: int, *, clicks: int, uniques: int) -> StatisticsBlock:
+def block(tx: Connection, account: int, kind: str, item: int, *, clicks: int, uniques: int) -> StatisticsBlock:
     """Return the statistics of one item. The caller has read its totals in the same transaction."""
-    labels = _most_frequent(span_labels.of_days(tx, kind, item, ALL_DAYS, ALL_DAYS))
+    labels = _most_frequent(span_labels.of_days(tx, account, kind, item, ALL_DAYS, ALL_DAYS))
     text = {name: {label: str(n) for label, n in counts.items()} for name, counts in labels.items()}
     networks = {key: labels["network"].get(key, 0) for key in ("social_a", "social_b", "social_c")}
     return StatisticsBlock(clicks, uniques, text["country"], text["referrer"], text["browser"], text["os"], networks)
 
 
-def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
+def report(tx: Connection, account: int, kind: str, item: int, span: Span) -> Report:
     """Return the report of a span (uses the primary keys of click_times and click_labels)."""
-    return with_times(tx, kind, item, span)[0]
+    return with_times(tx, account, kind, item, span)[0]
 
 
-def with_times(tx: Connection, kind: str, item: int, span: Span) -> tuple[Report, Times]:
+def with_times(tx: Connection, account: int, kind: str, item: int, span: Span) -> tuple[Report, Times]:
     """Return the report of a span, and its counts by time."""
     first, after = span.seconds()
-    times = times_of(tx, kind, item, first, after)
-    return compose(span, times, span_labels.of_seconds(tx, kind, item, first, after)), times
+    times = times_of(tx, account, kind, item, first, after)
+    return compose(span, times, span_labels.of_seconds(tx, account, kind, item, first, after)), times
 
 
 def compose(span: Span, times: Times, labels: LabelCounts) -> Report:
@@ -189,16 +189,18 @@ def compose(span: Span, times: Times, labels: LabelCounts) -> Report:
     )
 
 
-def over_time(tx: Connection, kind: str, item: int, span: Span, after: int) -> tuple[VisitCounts, list[Point]]:
+def over_time(
+    tx: Connection, account: int, kind: str, item: int, span: Span, after: int
+) -> tuple[VisitCounts, list[Point]]:
     """Return the visits of a span before the second `after`: the total, and each point."""
-    return summarize(span, times_of(tx, kind, item, span.seconds()[0], after))
+    return summarize(span, times_of(tx, account, kind, item, span.seconds()[0], after))
 
 
-def times_of(tx: Connection, kind: str, item: int, first: int, after: int) -> Times:
+def times_of(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> Times:
     """Return the counts by quarter of an hour from second `first` to before `after` (primary key of click_times)."""
     c = click_times.c
     query = select(c.at, *(c[name] for name in COUNTS)).where(
-        c.kind == kind, c.item == item, c.at >= first, c.at < after
+        c.account == account, c.kind == kind, c.item == item, c.at >= first, c.at < after
     )
     return {row[0]: row[1:] for row in tx.execute(query)}
 
@@ -232,18 +234,19 @@ def clicks_by_hour_of_week(times: Times, zone: ZoneInfo) -> list[list[int]]:
     return hours
 
 
-def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> Mapping[str, int]:
+def label_counts(tx: Connection, account: int, kind: str, item: int, dimension: str, span: Span) -> Mapping[str, int]:
     """Return the count of every label of one dimension in a span."""
-    return span_labels.of_seconds(tx, kind, item, *span.seconds()).get(dimension, _NO_LABELS)
+    return span_labels.of_seconds(tx, account, kind, item, *span.seconds()).get(dimension, _NO_LABELS)
 
 
-def imported_clicks(tx: Connection, kind: str, item: int, span: Span) -> int:
+def imported_clicks(tx: Connection, account: int, kind: str, item: int, span: Span) -> int:
     """Return the imported ones of the clicks of a span. Most items have none, which one statement tells."""
     c, (first, after) = click_labels.c, span.seconds()
-    own = (c.kind == kind, c.item == item, c.day.between(first // DAY, (after - 1) // DAY), c.dimension == IMPORTED)
-    if tx.execute(select(c.n).where(*own).limit(1)).first() is None:
+    own = (c.account == account, c.kind == kind, c.item == item, c.dimension == IMPORTED)
+    is_in_span = c.day.between(first // DAY, (after - 1) // DAY)
+    if tx.execute(select(c.n).where(*own, is_in_span).limit(1)).first() is None:
         return 0
-    return sum(label_counts(tx, kind, item, IMPORTED, span).values())
+    return sum(label_counts(tx, account, kind, item, IMPORTED, span).values())
 
 
 def _most_frequent(counts: LabelCounts) -> dict[str, dict[str, int]]:

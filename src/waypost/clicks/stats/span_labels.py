@@ -29,26 +29,28 @@ _labels, _times = click_labels.c, click_times.c
 _n = func.sum(_labels.n).label("n")
 _OF_DAYS = TypedSelect(
     select(_labels.dimension, _labels.label, _n)
-    .where(_labels.kind == bindparam("kind"), _labels.item == bindparam("item"))
+    .where(
+        _labels.account == bindparam("account"), _labels.kind == bindparam("kind"), _labels.item == bindparam("item")
+    )
     .where(_labels.day.between(bindparam("first"), bindparam("last")))
     .group_by(_labels.dimension, _labels.label)
     .order_by(_n.desc(), _labels.label)
 )
 
 
-def of_days(tx: Connection, kind: str, item: int, first: int, last: int) -> LabelCounts:
+def of_days(tx: Connection, account: int, kind: str, item: int, first: int, last: int) -> LabelCounts:
     """Return the counts from day `first` to day `last` in UTC, the most frequent labels first."""
     counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for dimension, label, n in _OF_DAYS.fetch_all(tx, kind=kind, item=item, first=first, last=last):
+    for dimension, label, n in _OF_DAYS.fetch_all(tx, account=account, kind=kind, item=item, first=first, last=last):
         counts[dimension][label] = int(n)
     return counts
 
 
-def of_seconds(tx: Connection, kind: str, item: int, first: int, after: int) -> LabelCounts:
+def of_seconds(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> LabelCounts:
     """Return the counts from second `first` to before `after`, the most frequent labels first."""
     first_day, day_after = -(-first // DAY), after // DAY
-    whole = of_days(tx, kind, item, first_day, day_after - 1) if first_day < day_after else {}
-    parts = [part for edge in _edges(first, after) if (part := _of_part(tx, kind, item, *edge))]
+    whole = of_days(tx, account, kind, item, first_day, day_after - 1) if first_day < day_after else {}
+    parts = [part for edge in _edges(first, after) if (part := _of_part(tx, account, kind, item, *edge))]
     if not parts:
         return whole
     sums: dict[str, Counter[str]] = defaultdict(Counter)
@@ -73,17 +75,18 @@ def _edges(first: int, after: int) -> Iterator[tuple[int, int]]:
         yield last_midnight, after
 
 
-def _of_part(tx: Connection, kind: str, item: int, first: int, after: int) -> LabelCounts:
+def _of_part(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> LabelCounts:
     """Return the counts of a part of a day."""
     day = first // DAY
     is_inside = (_times.at >= first, _times.at < after)
-    query = select(func.sum(_times.clicks), func.sum(_times.clicks).filter(*is_inside), func.max(_times.account)).where(
-        _times.kind == kind, _times.item == item, _times.at >= day * DAY, _times.at < (day + 1) * DAY
+    is_on_day = (_times.at >= day * DAY, _times.at < (day + 1) * DAY)
+    query = select(func.sum(_times.clicks), func.sum(_times.clicks).filter(*is_inside)).where(
+        _times.account == account, _times.kind == kind, _times.item == item, *is_on_day
     )
-    of_day, inside, account = (int(value or 0) for value in tx.execute(query).one())
+    of_day, inside = (int(value or 0) for value in tx.execute(query).one())
     if not inside:
         return {}
-    counts = of_days(tx, kind, item, day, day)
+    counts = of_days(tx, account, kind, item, day, day)
     if inside == of_day:
         return counts
     for start, end, is_rest in _countable(first, after):

@@ -86,8 +86,8 @@ def describe_statistics(context: ToolContext, arguments: DescribeStatistics) -> 
     span = _span(arguments)
 
     def work(tx: Connection) -> tuple[Report, VisitCounts]:
-        previous = dashboard_statistics.compare(tx, kind, item, Period(span))
-        return reports.report(tx, kind, item, span), previous.total
+        previous = dashboard_statistics.compare(tx, context.account, kind, item, Period(span))
+        return reports.report(tx, context.account, kind, item, span), previous.total
 
     report, previous = context.read_after_ingest(work)
     counted = _COUNTED.get(arguments.subject, "click")

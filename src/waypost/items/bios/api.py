@@ -34,7 +34,11 @@ def read_bio_page(context: Context, id: PathId) -> BioAnswer:
 
     def work(tx: Connection) -> tuple[ops.Bio, StatisticsBlock, Mapping[int, tuple[int, int]]]:
         bio = ops.get_owned(tx, context.account, id)
-        return bio, reports.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
+        return (
+            bio,
+            reports.block(tx, context.account, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks),
+            ops.block_clicks(tx, id),
+        )
 
     bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]

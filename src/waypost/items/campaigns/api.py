@@ -159,7 +159,9 @@ def read_campaign_statistics(context: Context, id: PathId, span: RequestedSpan) 
 
     def work(tx: Connection) -> tuple[Report, list[ops.CampaignLink]]:
         ops.get_owned(tx, context.account, id)
-        return reports.report(tx, "campaign", id, span), ops.links_by_clicks(tx, context.account, id, span)
+        return reports.report(tx, context.account, "campaign", id, span), ops.links_by_clicks(
+            tx, context.account, id, span
+        )
 
     report, links = context.read_after_ingest(work)
     return CampaignReport(data=report, links=[_link_out(context, link) for link in links])

@@ -216,7 +216,9 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
 
     The caller has checked the owner with `get_owned`.
     """
-    return links_of_sources(tx, account, campaign, reports.label_counts(tx, "campaign", campaign, "source", span))
+    return links_of_sources(
+        tx, account, campaign, reports.label_counts(tx, account, "campaign", campaign, "source", span)
+    )
 
 
 def links_of_sources(tx: Connection, account: int, campaign: int, sources: Mapping[str, int]) -> list[CampaignLink]:

@@ -43,7 +43,7 @@ from waypost.db.schema import (
     splashes,
     submissions,
 )
-from waypost.items.links import bulk, ops
+from waypost.items.links import ops
 from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
 
 T = TypeVar("T")
@@ -249,7 +249,7 @@ def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str,
             change_log.record(tx, row["host"], row["alias"])
             page_counters.increment(tx, request.source, links.name, row["id"], -1)
             page_counters.increment(tx, request.target, links.name, row["id"], 1)
-    crud.check_item_limit(tx, request.target, links, bulk.item_limit(tx, request.target))
+    crud.check_item_limit(tx, request.target, links)
 
 
 def _for_account(row: Mapping[str, Any], account: int) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _link_answer(context: RequestContext, find: Callable[[Connection], int]) -> 
 
     def work(tx: Connection) -> tuple[ops.Link, ops.Details, StatisticsBlock]:
         link, details = ops.get_details(tx, context.account, find(tx))
-        block = reports.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
+        block = reports.block(tx, context.account, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
         return link, details, block
 
     link, details, block = context.read_after_ingest(work)

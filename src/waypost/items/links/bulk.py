@@ -12,7 +12,6 @@ from waypost.core.settings import Settings
 from waypost.db import change_log, crud, edits, page_counters
 from waypost.db.database import upsert
 from waypost.db.schema import (
-    accounts,
     aliases,
     campaigns,
     channel_items,
@@ -21,7 +20,6 @@ from waypost.db.schema import (
     link_pixels,
     links,
     pixels,
-    plans,
     submissions,
 )
 from waypost.items.links import dead_links, ops
@@ -34,7 +32,6 @@ Name = tuple[str, str]
 _DEFAULTS = {column.name: getattr(column.default, "arg", None) for column in links.c if column.name != "id"}
 """Every column: all rows of a statement have the same ones."""
 _INSERT = insert(links).returning(links.c.id, links.c.host, links.c.alias)
-_LIMIT = select(plans.c.item_limit).join(accounts, accounts.c.plan == plans.c.id)
 
 
 def add_many(tx: Connection, account: int, items: Sequence[Fields], *, settings: Settings) -> list[Address]:
@@ -118,13 +115,8 @@ def insert_many(tx: Connection, account: int, rows: Sequence[Mapping[str, Any]])
     created = {name: link for name, link in ids.items() if name in claimed}
     for link in created.values():
         page_counters.increment(tx, account, links.name, link, 1)
-    crud.check_item_limit(tx, account, links, item_limit(tx, account))
+    crud.check_item_limit(tx, account, links)
     return created
-
-
-def item_limit(tx: Connection, account: int) -> int | None:
-    """Return the number of links that the plan of the account allows; None for no limit."""
-    return tx.execute(_LIMIT.where(accounts.c.id == account)).scalar()
 
 
 def lock_domains(tx: Connection, account: int, hosts: Collection[str]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def read_qr_code(context: Context, id: PathId) -> CodeAnswer:
 
     def work(tx: Connection) -> tuple[ops.Code, bool, StatisticsBlock]:
         code = ops.get_owned(tx, context.account, id)
-        block = reports.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
+        block = reports.block(tx, context.account, "qr", id, clicks=code.scans, uniques=code.uniquescans)
         return code, ops.has_logo(tx, id), block
 
     code, logo, block = context.read_after_ingest(work)

@@ -93,7 +93,7 @@ def _describe(tx: Connection, share: Share, base: str) -> tuple[str, str] | None
 
 def _first_day(tx: Connection, share: Share, zone: ZoneInfo) -> date:
     """Return the day of the first visit (primary key of click_times), or of the share link."""
-    kind, item = share.key
-    query = select(func.min(click_times.c.at)).where(click_times.c.kind == kind, click_times.c.item == item)
+    (kind, item), c = share.key, click_times.c
+    query = select(func.min(c.at)).where(c.account == share.account, c.kind == kind, c.item == item)
     first = tx.execute(query).scalar_one_or_none()
     return clock.local(share.created if first is None else first, zone).date()

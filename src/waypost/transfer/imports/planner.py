@@ -12,10 +12,10 @@ from waypost.api.request_budget import RequestBudget
 from waypost.core import clock, credentials
 from waypost.core.errors import Problem, invalid
 from waypost.core.settings import Settings
+from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.items.functions import FUNCTIONS
-from waypost.items.links import bulk
 from waypost.transfer.imports import click_history, item_fields, plan_removal, planned_names, plans, row_outcome
 from waypost.transfer.imports.archives import parts
 from waypost.transfer.imports.archives.kinds import FOUNDATIONS, equal_item
@@ -83,7 +83,7 @@ def read(
     `check` is called before every batch, and can raise to stop. Raises INVALID for a source that cannot be read, and
     IMPORT_STATE if the plan is removed.
     """
-    limit = database.read(lambda tx: bulk.item_limit(tx, account))
+    limit = database.read(lambda tx: crud.item_limit(tx, account))
     planner = _Planner(settings, account, plan, source, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)
