@@ -14,7 +14,7 @@ from waypost.admin import private_files
 from waypost.core.errors import Kind, NoInstallation, Problem
 from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.core.settings import Settings
-from waypost.db import write_queue
+from waypost.db import engines, write_queue
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
 from waypost.db.upgrade import current_revision, upgrade
@@ -168,8 +168,12 @@ def connect(url: str) -> Database:
     """Open a database, which can be empty. Raises UNAVAILABLE."""
     database = Database(url)
     try:
+        refusal = database.read(engines.find_refusal)
         database.read(current_revision)
     except DatabaseError as error:
         database.close()
         raise Problem(Kind.UNAVAILABLE, "The database cannot be read.") from error
+    if refusal is not None:
+        database.close()
+        raise Problem(Kind.UNAVAILABLE, f"{refusal.reason} {refusal.repair}")
     return database

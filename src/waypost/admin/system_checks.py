@@ -21,7 +21,7 @@ from waypost.clicks.geo import databases
 from waypost.core import reasons, secret_files
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
-from waypost.db import faults, maintenance, notifications
+from waypost.db import distribution, engines, faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
@@ -250,8 +250,12 @@ def _database(settings: Settings) -> Iterator[Finding]:
             return
     try:
         with closing(Database(settings.database)) as database:
+            if refusal := database.read(engines.find_refusal):
+                yield Finding("W009", "error", *refusal)
+                return
             current, unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
             yield from _connections(database)
+            yield from _distribution(database)
     except (Problem, DatabaseError) as error:
         yield Finding(
             "W010", "error", f"The database does not answer: {error_reason(error)}.", _repair(settings, error)
@@ -288,6 +292,14 @@ def _connections(database: Database) -> Iterator[Finding]:
         text = "A connection pooler between waypost and the database uses transaction pooling."
         hint = "Set pool_mode = session in PgBouncer, or use the database's own port in WAYPOST_DATABASE_URL."
         yield Finding("W013", "error", text, hint)
+
+
+def _distribution(database: Database) -> Iterator[Finding]:
+    """Find a `waypost distribute` that was interrupted."""
+    left = database.read(distribution.left_over)
+    if left:
+        text = f"Only a part of the statistics is on the nodes of Citus: not {', '.join(left)}."
+        yield Finding("W043", "warning", text, "Run waypost distribute again, or waypost distribute --undo.")
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:

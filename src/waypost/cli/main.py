@@ -81,6 +81,12 @@ _COMMANDS = (
         "Copy the database from SQLite to PostgreSQL. Stop the service first. If interrupted, run it again to resume.",
     ),
     LazyCommand(
+        "distribute",
+        "waypost.cli.distribution:distribute",
+        _DATA,
+        "Store visits and statistics on the nodes of a Citus cluster. The service may run.",
+    ),
+    LazyCommand(
         "migrate-storage",
         "waypost.cli.migrate:migrate_storage",
         _DATA,

@@ -1,0 +1,44 @@
+"""The command `waypost distribute`: store the visits and their statistics on the nodes of a Citus cluster."""
+
+from typing import Annotated
+
+import typer
+
+from waypost.cli import access, console
+from waypost.db import distribution
+
+
+def distribute(
+    undo: Annotated[bool, typer.Option("--undo", help="Copy the tables back to the coordinator.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Store single visits and statistics on the nodes of a Citus cluster, by account.
+
+    WAYPOST_DATABASE_URL is the address of its coordinator, which keeps all other tables. The service may run: redirects
+    and changes go on. While the rows of a table are copied, its statistics cannot be read, and clicks wait to be
+    counted. If interrupted, run it again to continue.
+    """
+    with access.database() as database:
+        cluster = database.read(distribution.require_cluster)
+        tables = database.read(distribution.states)
+        moving = [table for table in tables if table.is_distributed == undo]
+        console.print_rows([_row(table) for table in tables], ("table", "place", "rows", "size"), json=False)
+        if not moving:
+            console.stdout.print("All tables are there already.")
+            return
+        if dry_run:
+            return
+        target = "the coordinator" if undo else console.counted(cluster.nodes, "nodes")
+        console.confirm("Move", f"{console.counted(len(moving), 'tables')} to {target}", yes=yes)
+        for name in distribution.undo(database) if undo else distribution.distribute(database):
+            console.stdout.print(f"{name} moved.")
+
+
+def _row(table: distribution.TableState) -> dict[str, str]:
+    return {
+        "table": table.name,
+        "place": "nodes" if table.is_distributed else "coordinator",
+        "rows": "" if table.is_distributed else f"about {table.rows:,}",
+        "size": f"{table.bytes / 1e6:,.1f} MB",
+    }
