@@ -114,3 +114,16 @@ def test_backup_is_verified_without_changing_anything(run_migrated: RunCommand, 
         (working_folder / "damaged.tar.gz").write_bytes(damaged)
         refused = run_migrated("backup", "--verify", "damaged.tar.gz")
         assert (refused.code, refused.err.count("\n")) == (1, 1), refused.err
+
+
+def test_archive_that_lacks_a_file_is_incomplete_in_one_line(
+    run_migrated: RunCommand, working_folder: Path, key: str
+) -> None:
+    call(key, "POST", "/api/files/upload/lost.bin", content=b"lost")
+    (lost,) = [path for path in (working_folder / "data" / "files").rglob("*") if path.is_file()]
+    lost.unlink()
+    assert run_migrated("backup", "saved.tar.gz").code == 0
+    verified = run_migrated("backup", "--verify", "saved.tar.gz")
+    assert (verified.code, verified.err) == (1, "")
+    assert verified.out.startswith("saved.tar.gz: incomplete, it lacks 1 file; ")
+    assert verified.out.count("\n") == 1

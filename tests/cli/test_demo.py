@@ -3,10 +3,11 @@
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -79,6 +80,12 @@ def test_demo_has_content_and_counted_visits_and_deletes_its_folder(tmp_path: Pa
         verify = [str(_COMMAND), "clicks", "verify"]
         completed = subprocess.run(verify, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (completed.returncode, completed.stdout) == (0, "0 differences.\n")
+        with closing(sqlite3.connect(data / "waypost.db", timeout=30)) as database, database:
+            database.execute("UPDATE click_times SET clicks = clicks + 1 WHERE kind = 'account'")
+        completed = subprocess.run(verify, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        verdict, *lines = completed.stdout.splitlines()
+        assert (completed.returncode, verdict) == (1, f"{len(lines)} differences.")
+        assert len(lines) >= 29
         redirect = client.get("/juniper", headers={"Accept": "text/html"})
         assert (redirect.status_code, "Juniper Ceramics" in redirect.text) == (200, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.log"]

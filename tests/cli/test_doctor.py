@@ -100,7 +100,7 @@ def _prepare(finding: ExpectedFinding, working_folder: Path, monkeypatch: pytest
 
 def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand, working_folder: Path) -> None:
     completed = run_migrated("doctor")
-    *checks, summary = completed.out.splitlines()
+    summary, *checks = completed.out.splitlines()
     assert summary == f"All checks passed. Installation: {working_folder / 'data'}"
     assert len(checks) == 19
     assert {check.split()[0] for check in checks} == {"ok"}
@@ -115,8 +115,8 @@ def test_doctor_warns_if_few_files_can_be_open(run_migrated: RunCommand, monkeyp
 
 
 def _summary(completed: CommandResult) -> str:
-    """Return the last line of a checklist without the place of the installation."""
-    return completed.out.splitlines()[-1].partition(" Installation: ")[0]
+    """Return the first line of a checklist without the place of the installation."""
+    return completed.out.splitlines()[0].partition(" Installation: ")[0]
 
 
 @pytest.mark.parametrize("finding", ERRORS, ids=lambda result: f"{result.id} {result.message}")
@@ -128,8 +128,11 @@ def test_error_finding_prevents_start(
         completed = run(command)
         assert completed.code == code, command
         assert "All checks passed" not in completed.out
-        lines = [line for line in (completed.out + completed.err).splitlines() if not line.startswith("ok ")]
-        (line,) = lines
+        lines = (completed.out + completed.err).splitlines()
+        if command == "doctor":
+            assert lines.pop(0).partition(" Installation: ")[0] == "1 error."
+        line, *others = lines
+        assert not [other for other in others if not other.startswith("ok ")]
         start = rf"FAILED   [^:]+: {finding.id} " if command == "doctor" else f"{finding.id} "
         assert re.match(start, line), line
         assert finding.message in line
@@ -159,7 +162,8 @@ def test_warning_finding_does_not_prevent_start(
     _prepare(finding, working_folder, monkeypatch)
     completed = run_migrated("doctor")
     assert (completed.code, _summary(completed)) == (0, "No errors, 1 warning.")
-    (line,) = [line for line in completed.out.splitlines()[:-1] if not line.startswith("ok ")]
+    line, *others = completed.out.splitlines()[1:]
+    assert not [other for other in others if not other.startswith("ok ")]
     assert re.match(rf"warning  [^:]+: {finding.id} ", line)
     assert finding.message in line
     assert completed.err == ""
@@ -235,7 +239,8 @@ def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: py
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
     monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
     completed = run_migrated("doctor")
-    assert (completed.code, completed.out.splitlines()[-1].split()[0]) == (1, "FAILED")
+    assert (completed.code, _summary(completed)) == (1, "1 error.")
+    assert completed.out.splitlines()[1].startswith("FAILED   File storage: ")
     assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.out
     assert not re.search("not-to-be-shown|Debug source", completed.out)
 
@@ -268,3 +273,23 @@ def test_maintenance_is_warning(run_migrated: RunCommand) -> None:
     assert "warning  Maintenance mode: W041 " in completed.out
     run_migrated("maintenance", "off")
     assert _summary(run_migrated("doctor")) == "All checks passed."
+
+
+def test_problems_come_first_and_are_counted(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_XYZZY", "1")
+    monkeypatch.setenv("WAYPOST_TRUSTED_PROXIES", "0.0.0.0/0")
+    Path("data/journal").touch(0o600)
+    completed = run_migrated("doctor")
+    summary, *checks = completed.out.splitlines()
+    assert summary.startswith("1 error, 2 warnings. Installation: ")
+    assert [check.split()[0] for check in checks[:4]] == ["FAILED", "warning", "warning", "ok"]
+    assert (completed.code, completed.err) == (1, "")
+
+
+def test_checks_that_cannot_be_completed_are_not_passed(run_migrated: RunCommand) -> None:
+    with closing(sqlite3.connect("data/waypost.db")) as database:
+        database.execute("DROP TABLE installation")
+        database.commit()
+    completed = run_migrated("doctor")
+    assert (completed.code, completed.out.splitlines()[0]) == (1, "The checks could not be completed.")
+    assert "no such table: installation" in completed.err

@@ -66,10 +66,11 @@ def _verify(file: Path, files_in: Path | None) -> None:
         with closing(installation.open_unmigrated_database(settings)) as database, _readable(file, settings) as source:
             name = "The input" if file == _STREAM else str(file)
             archived = archive.restore(database, open_store(settings), source, copies=copies, name=name)
-    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files can be restored.")
-    console.warn_missing_files("archive", archived.missing)
+    content = f"{archived.rows} rows and {archived.files} files can be restored"
     if archived.missing:
+        console.stdout.print(f"{file}: incomplete, it lacks {console.counted(archived.missing, 'files')}; {content}.")
         raise typer.Exit(1)
+    console.stdout.print(f"{file}: {content}.")
 
 
 def restore(

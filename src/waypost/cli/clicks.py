@@ -59,11 +59,11 @@ def verify_totals(
     if json:
         console.as_json([asdict(difference) for difference in differences])
     else:
+        console.stdout.print(f"{len(differences)} differences{' repaired' if repair and differences else ''}.")
         for difference in differences:
             day = clock.day(difference.day * DAY)
             counts = f"total {difference.counted}, visits {difference.stored}"
             console.stdout.print(f"{difference.kind} {difference.item} on {day}: {counts}", markup=False)
-        console.stdout.print(f"{len(differences)} differences{' repaired' if repair and differences else ''}.")
     kept = [difference for difference in differences if difference.has_imported]
     if repair and kept:
         console.stderr.print(f"{len(kept)} of them stay: days with imported clicks cannot be recomputed.")

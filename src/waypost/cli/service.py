@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.text import Text
+from sqlalchemy.exc import DBAPIError
 
 from waypost import __version__
 from waypost.admin import installation, new_accounts, private_files, system_checks
@@ -16,7 +17,7 @@ from waypost.admin.new_accounts import NewAccount
 from waypost.admin.system_checks import Check, Finding
 from waypost.cli import access, console
 from waypost.core import logging
-from waypost.core.errors import NoInstallation
+from waypost.core.errors import NoInstallation, Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.items.accounts import email_links, first_sign_in, ops
@@ -60,20 +61,33 @@ def _create_owner(settings: Settings, database: Database) -> None:
 def doctor() -> None:
     """Check the settings, the data folder, the database and the file storage.
 
-    Prints each check with its result, and the repair of each problem. Changes nothing.
+    Prints the result of all checks, then each problem with its repair, then the checks that passed. Changes nothing.
     """
     settings = access.settings()
     logging.configure(settings)
     checks = list(system_checks.before_start(settings))
-    if not _has_database(settings) and all(check.result != "error" for check in checks):
-        raise NoInstallation(settings.location)  # nothing is checked that does not exist
-    findings = _print_checks(checks)
-    with closing(installation.open_installation(settings)) as database:
-        findings += _print_checks(system_checks.of_installation(settings, database))
-    warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
-    console.stdout.print(
-        f"{f'No errors, {warnings}.' if findings else 'All checks passed.'} Installation: {settings.location}"
-    )
+    if not any(check.result == "error" for check in checks):
+        if not _has_database(settings):
+            raise NoInstallation(settings.location)  # nothing is checked that does not exist
+        try:
+            with closing(installation.open_installation(settings)) as database:
+                checks.extend(system_checks.of_installation(settings, database))
+        except (Problem, DBAPIError):  # the edge of the commands prints it
+            _print_checks(checks, "The checks could not be completed.")
+            raise
+    _print_checks(checks, f"{_verdict(checks)} Installation: {settings.location}")
+    if any(check.result == "error" for check in checks):
+        raise typer.Exit(1)
+
+
+def _verdict(checks: Sequence[Check]) -> str:
+    levels = [finding.level for check in checks for finding in check.findings]
+    errors, warnings = levels.count("error"), levels.count("warning")
+    if not levels:
+        return "All checks passed."
+    counts = [console.counted(errors, "errors") if errors else "No errors"]
+    counts += [console.counted(warnings, "warnings")] if warnings else []
+    return f"{', '.join(counts)}."
 
 
 def _has_database(settings: Settings) -> bool:
@@ -83,13 +97,13 @@ def _has_database(settings: Settings) -> bool:
     return True
 
 
-def _print_checks(checks: Iterable[Check]) -> list[Finding]:
-    """Print each check when it is made, with its findings. Return the findings; exit with code 1 after errors.
+def _print_checks(checks: Iterable[Check], verdict: str) -> None:
+    """Print the verdict, then each check with its findings, the worst first.
 
-    A line begins with the verdict. The reason and the repair are in the same line.
+    A line begins with the result of its check. The reason and the repair are in the same line.
     """
-    findings: list[Finding] = []
-    for check in checks:
+    console.stdout.print(verdict)
+    for check in sorted(checks, key=lambda check: ("error", "warning", "ok").index(check.result)):
         if not check.findings:
             console.stdout.print(Text.assemble(("ok     ", "bold green"), f"  {check.text}"))
         for finding in check.findings:
@@ -97,10 +111,6 @@ def _print_checks(checks: Iterable[Check]) -> list[Finding]:
             name = check.text.partition(":")[0]
             line = f"  {name}: {finding.id} {finding.text}"
             console.stdout.print(Text.assemble((word, f"bold {color}"), line, (f" {finding.hint}", "dim")))
-        findings += check.findings
-    if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(1)
-    return findings
 
 
 def _report(findings: Sequence[Finding]) -> bool:
