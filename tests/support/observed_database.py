@@ -41,10 +41,16 @@ class ObservedDatabase(Database):
         autocommit: bool = False,
         once: bool = False,
         timeout: float | None = None,
+        lock_seconds: float | None = None,
     ) -> T:
         def write() -> T:
             return super(ObservedDatabase, self).write(
-                work, durability=durability, autocommit=autocommit, once=once, timeout=timeout
+                work,
+                durability=durability,
+                autocommit=autocommit,
+                once=once,
+                timeout=timeout,
+                lock_seconds=lock_seconds,
             )
 
         if durability != "process":

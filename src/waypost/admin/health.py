@@ -25,6 +25,8 @@ FULL_BYTES = 16 * 1024 * 1024
 BEHIND_SECONDS = 30
 """Clicks that wait longer than this to be counted are behind: they are counted within a second."""
 DAMAGED = "damaged"
+LOCKED = "locked by another program or a long change"
+_LOCK_SECONDS = 2.0
 _PROBE = "write probe"
 
 
@@ -51,7 +53,16 @@ def write_fault(database: Database) -> str:
         tx.execute(row.on_conflict_do_update(index_elements=["name"], set_={"value": row.excluded.value}))
         return ""
 
-    return _fault_of(lambda: database.write(write, durability="relaxed"))
+    return _fault_of(lambda: database.write(write, durability="relaxed", autocommit=True, lock_seconds=_LOCK_SECONDS))
+
+
+def lock_fault(database: Database) -> str:
+    """Return "locked…" if a change would wait for long for the lock of SQLite's file, else "". Writes nothing."""
+    if not database.is_sqlite:
+        return ""
+    return _fault_of(
+        lambda: database.write(lambda _tx: "", durability="relaxed", autocommit=True, lock_seconds=_LOCK_SECONDS)
+    )
 
 
 def damage(database: Database) -> str:
@@ -101,6 +112,8 @@ def _fault_of(work: Callable[[], str]) -> str:
     try:
         return work()
     except Problem as problem:
+        if faults.is_locked(problem.__cause__):
+            return LOCKED
         return "" if problem.kind is Kind.STORAGE_FULL else problem.message
     except DBAPIError as error:
         return DAMAGED if faults.classify(error) is faults.Fault.DAMAGE else "a statement failed"

@@ -84,7 +84,7 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
     if damage := health.damage(opened):
         text = f"The database {where} is damaged: {reasons.clean(damage)}."
         return [Finding("W016", "error", text, "Stop the service, and restore the newest backup into an empty folder.")]
-    fault = health.database_fault(settings, opened) or health.write_fault(opened)
+    fault = health.database_fault(settings, opened) or health.lock_fault(opened) or health.write_fault(opened)
     hint = "Check the lock of other programs, the rights and the disk of the database."
     return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
 

@@ -21,6 +21,7 @@ _MAX_CACHED = 10_000
 _BLOCK_SECONDS = 0.5  # a revoked key or a suspended account ends within a second
 _SHARE_OF_USED = 50
 _SHARE_OF_LIMIT = 100
+_LOCK_SECONDS = 2.0  # that a request that only reads waits for other writers of SQLite's file
 _RETRY_SECONDS = 5.0  # after a failed write, until a request that only reads tries the next one
 _MAX_ATTEMPTS = 3  # other processes can use up or renew a window between a read and the write that follows
 
@@ -88,16 +89,20 @@ class ApiKeyLimiter:
         While the disk is full or the database locked, a request that only reads is answered without being taken.
         """
         digest = credentials.digest(key)
-        if only_reads and time.monotonic() < self._writable_at:
-            return self._read(digest)
+        if only_reads and self._writable_at:
+            if time.monotonic() < self._writable_at:
+                return self._read(digest)
+            self._writable_at = time.monotonic() + _RETRY_SECONDS  # others do not wait for this attempt
         try:
-            return self._take_one(digest)
+            acquired = self._take_one(digest, _LOCK_SECONDS if only_reads else None)
         except _NotWritable as error:
             if not only_reads:
                 raise error.problem from error
             acquired = self._read(digest)  # raises the problem if the database does not answer either
             self._writable_at = time.monotonic() + _RETRY_SECONDS  # a lock would delay each request
-            return acquired
+        else:
+            self._writable_at = 0.0
+        return acquired
 
     def _read(self, digest: bytes) -> tuple[Caller, Usage] | None:
         """Return a key and its usage without taking a request."""
@@ -107,14 +112,14 @@ class ApiKeyLimiter:
         usage = Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=not _is_exhausted(caller))
         return caller, replace(usage, remaining=max(0, caller.limit - caller.window_used))
 
-    def _take_one(self, digest: bytes) -> tuple[Caller, Usage] | None:
+    def _take_one(self, digest: bytes, lock_seconds: float | None) -> tuple[Caller, Usage] | None:
         block = self._blocks.get(digest)
         if block is not None and self._take(block):
             return block.caller, _usage(block.caller, block.left)
         account = None if block is None else block.caller.account
         size = _next_size(block)
         for _ in range(_MAX_ATTEMPTS):
-            if account is not None and (acquired := self._acquire(account, digest, size)):
+            if account is not None and (acquired := self._acquire(account, digest, size, lock_seconds)):
                 return acquired
             caller = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
             if caller is None:
@@ -149,10 +154,15 @@ class ApiKeyLimiter:
             block.left -= has_taken
         return has_taken
 
-    def _acquire(self, account: int, digest: bytes, size: int) -> tuple[Caller, Usage] | None:
+    def _acquire(
+        self, account: int, digest: bytes, size: int, lock_seconds: float | None
+    ) -> tuple[Caller, Usage] | None:
         try:
             caller = self._database.write(
-                lambda tx: claim(tx, account, digest, size), durability="relaxed", autocommit=True
+                lambda tx: claim(tx, account, digest, size),
+                durability="relaxed",
+                autocommit=True,
+                lock_seconds=lock_seconds,
             )
         except Problem as problem:
             raise _NotWritable(problem) from problem

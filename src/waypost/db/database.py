@@ -24,7 +24,7 @@ from waypost.db import faults, sqlite_pool
 from waypost.db.adaptive_timeout import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.faults import Fault, error_reason
 from waypost.db.sqlite_pool import IdleConnections, SqliteFile
-from waypost.db.write_queue import WriteQueue
+from waypost.db.write_queue import NoTurn, WriteQueue
 
 if TYPE_CHECKING:
     from waypost.db.driver_statements import DriverSelect
@@ -104,9 +104,11 @@ class Database:
             return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
         return self._run_on_sqlite(self._sqlite_readers, work, begin="" if autocommit else "BEGIN")
 
-    def _run_on_sqlite(self, connections: IdleConnections, work: Callable[[Connection], T], *, begin: str) -> T:
+    def _run_on_sqlite(
+        self, connections: IdleConnections, work: Callable[[Connection], T], *, begin: str, until: float | None = None
+    ) -> T:
         try:
-            return connections.run(work, begin)
+            return connections.run(work, begin, until=until)
         except BaseException:
             with self.translated_errors():  # entered only now, because it takes longer than a small query
                 raise
@@ -129,23 +131,28 @@ class Database:
         autocommit: bool = False,
         once: bool = False,
         timeout: float | None = None,
+        lock_seconds: float | None = None,
     ) -> T:
         """Run `work` and commit: when this returns, the change is as durable as requested.
 
         `work` may run again, after a deadlock for example, so it must have no effect outside `tx`.
         `autocommit`: for a single statement; saves PostgreSQL two round trips. The statement may be executed twice if
         the connection is lost; with `once` it is not, and the lost connection is an error. `timeout` as for `read`.
+        `lock_seconds`: with `autocommit`, raise UNAVAILABLE if other writers use the file of SQLite for so long.
         """
         if self._file is not None and self._file.fault:
             raise unavailable()
         engine = (self._autocommit if autocommit else self._writers)[durability]
         connections = self._sqlite_writers.get(durability) if autocommit else None
+        until = None if lock_seconds is None else time.monotonic() + lock_seconds
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
-                with self._write_queue or _NO_QUEUE:
+                with self._turn(until):
                     if connections is not None:
-                        return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE")
+                        return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE", until=until)
                     return self.run(engine, work, once=once, timeout=timeout)
+            except NoTurn as error:
+                raise unavailable() from error
             except DBAPIError as error:
                 state = faults.sqlstate(error)
                 if state not in _RETRYABLE or (is_last and state == _FOREIGN_KEY):
@@ -153,6 +160,11 @@ class Database:
                 if is_last:
                     raise unavailable() from error
         raise AssertionError("unreachable")
+
+    def _turn(self, until: float | None) -> contextlib.AbstractContextManager[None]:
+        if self._write_queue is None:
+            return _NO_QUEUE
+        return self._write_queue if until is None else self._write_queue.within(until)
 
     def check_file(self) -> str:
         """Return "missing" or "replaced" if the file of SQLite is not the opened one, else "".

@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from waypost.core import reasons
 from waypost.db.postgres import IDLE_IN_TRANSACTION
+from waypost.db.write_queue import NoTurn
 
 _STANDBY = "25006"
 _NOT_SUPPORTED = "0A000"
@@ -48,6 +49,11 @@ def classify(error: DBAPIError) -> Fault:
         return Fault.OF_STATEMENT
     is_full = _sqlite_code(error) == sqlite3.SQLITE_FULL or state == _FULL
     return Fault.FULL if is_full else Fault.UNAVAILABLE
+
+
+def is_locked(cause: BaseException | None) -> bool:
+    """Return whether this cause of a problem is the lock of another writer of SQLite's file."""
+    return isinstance(cause, NoTurn) or (isinstance(cause, DBAPIError) and _sqlite_code(cause) == sqlite3.SQLITE_BUSY)
 
 
 def sqlstate(error: DBAPIError) -> str | None:

@@ -48,6 +48,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
+_WRITER_SECONDS = _BUSY_SECONDS - MAX_SECONDS  # writers have waited before
 _MAX_IDLE = 8  # each connection has a cache
 _WAL_ATTEMPTS = 100
 _WAL_RETRY_SECONDS = 0.05
@@ -57,7 +58,7 @@ def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: boo
     """Connections that open transactions with `begin`, or open none; `single`: one connection for all threads."""
     options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
-    busy_seconds = _BUSY_SECONDS - MAX_SECONDS if begin else _BUSY_SECONDS  # writers have waited before
+    busy_seconds = _WRITER_SECONDS if begin else _BUSY_SECONDS
     connect = {"timeout": busy_seconds, "check_same_thread": False, "isolation_level": None}
     path = make_url(url).database
     if path and Path(path).exists():
@@ -86,14 +87,19 @@ class IdleConnections:
         self._idle: list[Connection] = []
         self._max_idle = _MAX_IDLE
 
-    def run(self, work: Callable[[Connection], T], begin: str = "") -> T:
-        """Run `work` in a transaction opened with `begin`; without it, in none. Raises the errors of SQLAlchemy."""
+    def run(self, work: Callable[[Connection], T], begin: str = "", *, until: float | None = None) -> T:
+        """Run `work` in a transaction opened with `begin`; without it, in none. Raises the errors of SQLAlchemy.
+
+        `until`: wait for the lock of the file up to this time of the monotonic clock.
+        """
         try:
             connection = self._idle.pop()
         except IndexError:
             connection = self._engine.connect()
         try:
-            if begin:
+            if begin and until is not None:
+                _begin_until(until, begin, connection)
+            elif begin:
                 _execute(begin, connection)
             result = work(connection)
             if connection.in_transaction():  # of SQLAlchemy
@@ -127,6 +133,19 @@ def _begin(statement: str, connection: Connection) -> None:
     driver: Any = connection.connection.driver_connection
     if not driver.in_transaction:
         _execute(statement, connection)
+
+
+def _begin_until(until: float, statement: str, connection: Connection) -> None:
+    """Open a transaction of a writer, which waits for the lock of the file up to a time of the monotonic clock."""
+    _wait_for_lock(max(0.0, until - time.monotonic()), connection)
+    try:
+        _execute(statement, connection)
+    finally:
+        _wait_for_lock(_WRITER_SECONDS, connection)
+
+
+def _wait_for_lock(seconds: float, connection: Connection) -> None:
+    _execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}", connection)
 
 
 def _execute(statement: str, connection: Connection) -> None:

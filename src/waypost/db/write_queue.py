@@ -10,7 +10,8 @@ import mmap
 import os
 import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from waypost.core.file_owner import inherit_owner
@@ -34,6 +35,10 @@ def _paths(database: Path) -> list[Path]:
     return [database.with_name(database.name + end) for end in _FILE_NAME_ENDS]
 
 
+class NoTurn(Exception):
+    """Raised when a writer with a limit of time got no turn in it."""
+
+
 class _ProcessTurns:
     """The turns of processes. One that finds the turn taken waits at the head, and its mark holds back all others.
 
@@ -50,18 +55,19 @@ class _ProcessTurns:
             self._files = files.pop_all()
         self._is_stuck = False
 
-    def take(self) -> None:
+    def take(self, until: float | None) -> None:
         """Wait for the turn; not after a wait without success. Without it, the writer waits for SQLite's lock."""
         try:
             if self._mark[0] or not _lock(self._turn):
-                self._wait()
+                self._wait(until)
             else:
                 self._is_stuck = False
         except OSError:  # of a file system without locks
             self._is_stuck = True
 
-    def _wait(self) -> None:
+    def _wait(self, until: float | None) -> None:
         deadline = time.monotonic() + (0 if self._is_stuck else MAX_SECONDS)
+        deadline = deadline if until is None else min(deadline, until)
         self._is_stuck = True
         if _lock(self._head, deadline):
             self._mark[0] = 1
@@ -93,16 +99,34 @@ class WriteQueue:
         self._processes: _ProcessTurns | None = None
 
     def __enter__(self) -> None:
-        with self._head:
-            self.thread_turn.acquire()
+        self.enter()
+
+    def enter(self, until: float | None = None) -> None:
+        """Wait for the turn, up to a time of the monotonic clock. Raises NoTurn."""
+        if not self._head.acquire(timeout=_left(until)):
+            raise NoTurn
+        try:
+            if not self.thread_turn.acquire(timeout=_left(until)):
+                raise NoTurn
+        finally:
+            self._head.release()
         try:
             if self._processes is None:
                 self._processes = self._open()
             if self._processes is not None:
-                self._processes.take()
+                self._processes.take(until)
         except BaseException:
             self.__exit__()
             raise
+
+    @contextmanager
+    def within(self, until: float) -> Iterator[None]:
+        """Have the turn in a block; wait for it up to a time of the monotonic clock. Raises NoTurn."""
+        self.enter(until)
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     def __exit__(self, *_: object) -> None:
         if self._processes is not None:
@@ -121,6 +145,11 @@ class WriteQueue:
             return _ProcessTurns(self._database) if self._database else None
         except (OSError, ValueError):  # of `mmap`, where a file system has none
             return None
+
+
+def _left(until: float | None) -> float:
+    """Return the seconds until a time, as a limit of a lock: -1 for none."""
+    return -1 if until is None else max(0.0, until - time.monotonic())
 
 
 def _lock(file: int, deadline: float = 0) -> bool:

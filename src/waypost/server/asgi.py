@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ _JOURNAL_SECONDS = 1.0
 _LOG_SECONDS = 60.0  # between two log entries with the same reason
 _STORAGE_SECONDS = 5.0
 _STORAGE_CHECK_SECONDS = 15.0
+_LOCK_CHECK_SECONDS = 1.0
 _WRITE_CHECK_SECONDS = 5.0
 _DELETION_SECONDS = 30.0
 _UPLOADS = "/api/files/upload"
@@ -86,7 +88,8 @@ class BackgroundTasks:
     def __post_init__(self) -> None:
         self._reported = (0, 0, 0, 0)
         self._reporting = threading.Lock()
-        self._write_fault = ""
+        self._write_fault = self._row_fault = ""
+        self._write_check_at = 0.0  # of the monotonic clock
         self._journal_fault = RepeatedReason(
             lambda reason: _log.warning("journal maintenance failed", reason=reason), _LOG_SECONDS
         )
@@ -102,7 +105,7 @@ class BackgroundTasks:
             self._repeat(self._maintain_journal, _JOURNAL_SECONDS),
             self._repeat(self._clean_storage, _STORAGE_SECONDS),
             self._repeat(self._check_storage, _STORAGE_CHECK_SECONDS, is_first_at_once=True),
-            self._repeat(self._check_writing, _WRITE_CHECK_SECONDS),
+            self._repeat(self._check_writing, _LOCK_CHECK_SECONDS),
             self._repeat(self._delete_accounts, _DELETION_SECONDS),
         )
         return [asyncio.create_task(task) for task in repeated]
@@ -162,7 +165,12 @@ class BackgroundTasks:
                 pause = seconds or _JOURNAL_SECONDS
 
     async def _check_writing(self) -> None:
-        self._write_fault = await self._in_thread(lambda: health.write_fault(self.database))
+        """Find the lock of another program every second, which writes nothing; write a row now and then."""
+        lock_fault = await self._in_thread(lambda: health.lock_fault(self.database))
+        if not lock_fault and time.monotonic() >= self._write_check_at:
+            self._write_check_at = time.monotonic() + _WRITE_CHECK_SECONDS
+            self._row_fault = await self._in_thread(lambda: health.write_fault(self.database))
+        self._write_fault = lock_fault or self._row_fault
 
     async def _follow_change_log(self) -> None:
         await self._in_thread(self.invalidator.follow)
