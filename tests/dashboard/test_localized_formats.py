@@ -108,3 +108,10 @@ def test_colon_between_two_texts_has_its_space_in_french(ana: Person, dashboard:
     dashboard.submit("/language", at="/links", language="fr")
     assert ">Page intermédiaire : Printemps</option>" in dashboard.get("/links/new").text
     assert "Déplacer vers le haut : Lien <span data-position>1</span>" in dashboard.get("/bios/new").text
+
+
+def test_constants_of_a_template_follow_the_language_of_each_page(dashboard: Browser) -> None:
+    """Jinja computes a filter of a constant once, in the language of the first page, unless the filter forbids it."""
+    for language, level in (("en", "7%"), ("de", "7\u00a0%"), ("fr", "7\u202f%"), ("pt", "7%"), ("es", "7\u00a0%")):
+        dashboard.client.cookies.set("waypost_language", language)
+        assert f">L, {level}<" in dashboard.get("/qr/new").text, language

@@ -146,17 +146,27 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "day_of_input": day_of_input,
         "iso_day": lambda text: day(date.fromisoformat(text)),
         "relative_time": relative_time,
-        "number": format_number,
+        "number": _evaluated_for_each_page(format_number),
         "host": host,
         "host_mark": host_mark,
         "without_scheme": without_scheme,
         "breakable": breakable,
-        "percent": format_percent,
+        "percent": _evaluated_for_each_page(format_percent),
         "point_time": point_time,
-        "file_size": format_size,
-        "size_limit": format_limit,
+        "file_size": _evaluated_for_each_page(format_size),
+        "size_limit": _evaluated_for_each_page(format_limit),
         "uri": to_uri,
     }
+
+
+def _evaluated_for_each_page(function: Callable[..., object]) -> Callable[..., object]:
+    """Return a filter whose result depends on the language. Jinja would compute those of constants only once."""
+
+    @pass_context
+    def run(_context: Context, *values: object) -> object:
+        return function(*values)
+
+    return run
 
 
 def static(name: str) -> str:
