@@ -278,3 +278,23 @@ def test_account_list_is_paginated(dashboard: Browser, database: Database) -> No
     database.write(lambda tx: tx.execute(insert(accounts), rows))
     assert "of 62" in dashboard.get("/admin/accounts?page=3").text
     assert "of 60" in dashboard.get("/admin/accounts?q=E.example").text
+
+
+@pytest.mark.parametrize(
+    ("language", "unit"), [("en", "B"), ("de", "B"), ("es", "B"), ("fr", "o"), ("pt", "B")], ids=lambda value: value
+)
+def test_sizes_in_form_of_plan_have_units_of_the_language_and_are_accepted(
+    ana: Person, dashboard: Browser, language: str, unit: str
+) -> None:
+    dashboard.client.cookies.set("waypost_language", language)
+    fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": f"2 Gi{unit}"}
+    wrong = dashboard.submit("/admin/plans", **{**fields, "storage_limit": "x"})
+    for text in (dashboard.get("/admin/plans").text, wrong.text):
+        sizes = re.findall(r"\d [kMGT]i?([Bo])\b", text)
+        assert len(sizes) >= 3
+        assert set(sizes) == {unit}, re.findall(r".{60}[0-9] [kMGT]i?B", text)
+    (field,) = re.findall(r'<input[^>]* name="upload_limit"[^>]*>', dashboard.get("/admin/plans").text)
+    typed = field.partition(' value="')[2].partition('"')[0]
+    assert dashboard.submit("/admin/plans", **{**fields, "storage_limit": typed}).status_code == 303
+    plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
+    assert (plan.upload_limit, plan.storage_limit) == (2 << 30, 512 << 20)

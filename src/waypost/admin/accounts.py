@@ -10,6 +10,7 @@ from waypost.api.request_body import Body
 from waypost.api.types import MAX_INTEGER, Name
 from waypost.auth import two_factor
 from waypost.core.errors import invalid
+from waypost.dashboard import i18n
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
@@ -39,11 +40,12 @@ class NewPlan(Body):
     item_limit: _Count | None = None
 
 
+_UPLOAD_LIMIT = 512 << 20
 _DEFAULTS = {
     "name": "",
     "status": "pro",
     "rate_limit": "30",
-    "upload_limit": "512 MiB",
+    "upload_limit": "",
     "storage_limit": "",
     "item_limit": "",
 }
@@ -153,7 +155,7 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/admin/plans")
 def list_plans(context: PageContext) -> Response:
-    return _plans_page(context, Form(_DEFAULTS))
+    return _plans_page(context, Form({**_DEFAULTS, "upload_limit": i18n.format_limit(_UPLOAD_LIMIT)}))
 
 
 @pages.post("/dashboard/admin/plans", resumable=True)
