@@ -136,6 +136,9 @@ _QUESTIONS = {
     "delete visits": "faq/#can-i-delete-visits",
     "change domain of existing links": "faq/#how-do-i-change-the-domain",
     "roll back": "upgrading/#roll-back",
+    "permission denied": "faq/#what-does-permission-denied",
+    "database is locked": "faq/#what-does-database-is-locked",
+    "W030": "checks/",
 }
 """Words that people type, and the section that answers them."""
 _ASK = """
