@@ -1,37 +1,71 @@
 """The remote command line against a running service."""
 
+import io
 import json
 import os
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from waypost_client.cli import commands
+from waypost_client.cli.main import main
 
 from tests.client.conftest import Service
 from waypost.core.settings import Settings
 from waypost.server.routers import api_document
 
 _URL = "https://example.com/page"
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Exit code and output of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @pytest.fixture
-def run(service: Service, tmp_path: Path) -> Run:
-    """A function that runs `waypost-cli` with a key in the environment."""
+def run(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs `waypost-cli` in process, with a key in the environment."""
+
+    def run(*arguments: object, **variables: str) -> Completed:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name, value in _environment(service, tmp_path, variables).items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["waypost-cli", *map(str, arguments)])
+            patch.setattr(sys, "stdin", io.StringIO(variables.get("STDIN", "")))
+            with pytest.raises(SystemExit) as ended:
+                main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        completed = Completed(code, *capsys.readouterr())
+        assert service.ana not in completed.stdout + completed.stderr
+        return completed
+
+    return run
+
+
+@pytest.fixture
+def run_installed(service: Service, tmp_path: Path) -> Run:
+    """A function that runs the installed `waypost-cli` in a process of its own, with a key in the environment."""
 
     def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {"WAYPOST_URL": service.url, "WAYPOST_API_KEY": service.ana, **variables}
         completed = subprocess.run(
             [str(Path(sys.executable).parent / "waypost-cli"), *map(str, arguments)],
             cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "COLUMNS": "200", **environment},
+            env={"PATH": os.environ["PATH"], **_environment(service, tmp_path, variables)},
             input=variables.get("STDIN", ""),
             capture_output=True,
             text=True,
@@ -44,7 +78,12 @@ def run(service: Service, tmp_path: Path) -> Run:
     return run
 
 
-def _json(completed: subprocess.CompletedProcess[str]) -> Any:
+def _environment(service: Service, home: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    key = {"WAYPOST_URL": service.url, "WAYPOST_API_KEY": service.ana}
+    return {"HOME": str(home), "COLUMNS": "200", **key, **variables}
+
+
+def _json(completed: Completed) -> Any:
     assert completed.returncode == 0, completed.stderr
     return json.loads(completed.stdout)
 
@@ -54,6 +93,24 @@ def test_each_operation_has_one_command() -> None:
     names = [operation.name for operation in commands.operations()]
     assert sorted(names) == sorted(method["operationId"] for method in methods)
     assert len({operation.command for operation in commands.operations()}) == len(names)
+
+
+def test_installed_command_reads_environment_and_standard_input(
+    run_installed: Run, service: Service, tmp_path: Path
+) -> None:
+    nothing = {"WAYPOST_URL": "", "WAYPOST_API_KEY": ""}
+    added = run_installed("profile", "add", "work", "--url", service.url, STDIN=f"{service.ben}\n", **nothing)
+    assert added.returncode == 0, added.stderr
+    assert _json(run_installed("read-account", "--json", **nothing))["username"] == "ben"
+    assert _json(run_installed("read-account", "--json"))["username"] == "ana"
+    (tmp_path / "changes").write_text(json.dumps({"noun": "url", "action": "create", "fields": {"url": _URL}}))
+    (result,) = _json(run_installed("bulk", "changes", "--json"))
+    link = result["id"]
+    assert _json(run_installed("update-link", link, "--title", "Spring", "--json"))["error"] == 0
+    assert "Spring" in run_installed("list-links").stdout
+    assert run_installed("delete-link", link).returncode == 0
+    missing = run_installed("read-link", link)
+    assert (missing.returncode, missing.stdout, "Traceback" in missing.stderr) == (4, "", False)
 
 
 def test_link_is_created_listed_changed_and_deleted(run: Run) -> None:
