@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.support.mcp_tools import inspect
+from tests.support.mcp_tools import inspect_each
 from tests.support.server import Server
 
 CALLS: Mapping[str, Mapping[str, Any]] = {
@@ -40,8 +40,8 @@ def call_each_tool(server: Server, key: str) -> Iterator[tuple[str, dict[str, An
     overlay = {"name": "Ask", "type": "contact", "message": "Hi"}
     for noun, fields in (("domain", {"domain": "https://go.brand.invalid"}), ("overlay", overlay)):
         assert server.call("POST", f"/api/{noun}/add", key=key, json=fields).status_code == 200
-    for name, arguments in CALLS.items():
-        yield name, inspect(f"{server.url}/mcp", key, "tools/call", "--tool-name", name, *options(arguments))
+    calls = [["--tool-name", name, *options(arguments)] for name, arguments in CALLS.items()]
+    yield from zip(CALLS, inspect_each(f"{server.url}/mcp", key, "tools/call", calls), strict=True)
 
 
 def options(arguments: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,9 +26,24 @@ def inspect(url: str, key: str, method: str, *options: str) -> dict[str, Any]:
     """Run the command line of the inspector; return what it prints. The exit code must be 0."""
     package = modules() / "@modelcontextprotocol" / "inspector"
     program = package / "clients" / "launcher" / "build" / "index.js"
-    target = ("--cli", url, "--transport", "http", "--header", f"Authorization: Bearer {key}")
-    answer: dict[str, Any] = json.loads(run(node(), program, *target, "--method", method, *options))
+    answer: dict[str, Any] = json.loads(run(node(), program, "--cli", *_arguments(url, key, method, *options)))
     return answer
+
+
+def inspect_each(url: str, key: str, method: str, options: Iterable[Sequence[str]]) -> list[dict[str, Any]]:
+    """Run the command line of the inspector with each of the options, in one process; return what the runs print.
+
+    Each run has a connection of its own. All must succeed.
+    """
+    modules()
+    runs = json.dumps([_arguments(url, key, method, *each) for each in options])
+    output = run(node(), "inspect.mjs", text=runs)
+    return [json.loads(json.loads(line)) for line in output.splitlines()]
+
+
+def _arguments(url: str, key: str, method: str, *options: str) -> list[str]:
+    target = [url, "--transport", "http", "--header", f"Authorization: Bearer {key}"]
+    return [*target, "--method", method, *options]
 
 
 @contextmanager

@@ -11,10 +11,10 @@ _FOLDER = Path(__file__).with_name("npm")
 _SECONDS = 280
 
 
-def run(*command: str | Path, codes: Sequence[int] = (0,), folder: Path = _FOLDER) -> str:
-    """Run a command in a folder; return its output. `codes` are the accepted exit codes."""
+def run(*command: str | Path, codes: Sequence[int] = (0,), folder: Path = _FOLDER, text: str = "") -> str:
+    """Run a command in a folder with a text as its input; return its output. `codes` are the accepted exit codes."""
     completed = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
+        command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, input=text
     )
     assert completed.returncode in codes, completed.stdout + completed.stderr
     return completed.stdout
