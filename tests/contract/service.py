@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,8 @@ from waypost.auth import sessions
 from waypost.db.database import Database
 from waypost.db.signing import installation_signer
 from waypost.http.csrf import csrf_token
+
+_OF_LINKS = {"url", "campaign", "channel", "pixel", "overlay", "domain", "share"}
 
 
 @dataclass(frozen=True)
@@ -47,24 +49,30 @@ class Service:
         cookie = self.database.write(lambda tx: sessions.begin(tx, account, agent="test"))
         return replace(self, cookie=cookie, csrf=csrf_token(self.database.read(installation_signer), cookie))
 
-    def add(self) -> dict[str, int]:
-        """Create one item of each noun; return their ids. The link is in the campaign and uses everything else."""
+    def add(self, nouns: Iterable[str]) -> dict[str, int]:
+        """Create one item of each of these nouns; return their ids.
+
+        With one of them that a link can use, a link is created that uses one of each of these, and is shared.
+        """
+        created = {*nouns} | (_OF_LINKS if _OF_LINKS.intersection(nouns) else set())
         ids = {}
         number = random.getrandbits(40)
         for resource in RESOURCES:
-            if resource.path != "/url":
-                ids[resource.path[1:]] = self._create(f"{resource.path}/add", resource.body(number))
-        response = self.call("POST", "/api/files/upload/a.bin", content=b"content")
-        ids["file"] = response.json()["id"]
-        used = {"campaign": ids["campaign"], "channel": [ids["channel"]], "pixels": [ids["pixel"]]}
-        uses = {"type": f"overlay-{ids['overlay']}", "domain": f"https://go{number}.brand.example", **used}
-        link = next(resource for resource in RESOURCES if resource.path == "/url")
-        ids["url"] = self._create("/url/add", {**link.body(number), **uses})
-        ids["share"] = self._create("/share/add", {"type": "link", "itemid": ids["url"]})
+            if (noun := resource.path[1:]) in created - {"url"}:
+                ids[noun] = self._create(f"{resource.path}/add", resource.body(number))
+        if "file" in created:
+            ids["file"] = self._create("/files/upload/a.bin", content=b"content")
+        if "url" in created:
+            used = {"campaign": ids["campaign"], "channel": [ids["channel"]], "pixels": [ids["pixel"]]}
+            uses = {"type": f"overlay-{ids['overlay']}", "domain": f"https://go{number}.brand.example", **used}
+            link = next(resource for resource in RESOURCES if resource.path == "/url")
+            ids["url"] = self._create("/url/add", {**link.body(number), **uses})
+            ids["share"] = self._create("/share/add", {"type": "link", "itemid": ids["url"]})
+        assert ids.keys() == created
         return ids
 
-    def _create(self, path: str, body: Any) -> int:
-        response = self.call("POST", f"/api{path}", body)
+    def _create(self, path: str, body: Any = None, **options: Any) -> int:
+        response = self.call("POST", f"/api{path}", body, **options)
         assert response.status_code in (200, 201), response.text
         return int(response.json()["id"])
 
