@@ -42,7 +42,9 @@ def _demo(folder: Path, *options: str, **environment: str) -> Iterator[tuple[htt
         data = re.findall(r"deletes (\S+)\.$", log.read_text(), re.MULTILINE)
         assert len(key) == len(data) == 1, log.read_text()
         headers = {"Authorization": f"Bearer {key[0]}"}
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=60) as client:
+        with httpx2.Client(
+            base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=60, verify=False
+        ) as client:
             until(lambda: _answers(client))
             yield client, Path(data[0])
     finally:

@@ -60,7 +60,9 @@ def sign_in(page: Page, address: str, *, password: str = PASSWORD) -> None:
     """Sign in as Ana without a page, which costs the browser more than many tests: it gets the cookies of a client."""
     port = address.rpartition(":")[2]
     headers = {"Host": f"{HOST}:{port}", "User-Agent": CHROME}
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=60) as client:
+    with httpx2.Client(
+        base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=60, verify=False
+    ) as client:
         match = _TOKEN.search(client.get("/dashboard/signin").text)
         assert match is not None
         fields = {"name": "ana", "password": password, "token": match[1]}
@@ -93,5 +95,5 @@ def fetched(address: str, name: str) -> httpx2.Response:
     """Return the response of a public URL to a client without cookies."""
     port = address.rpartition(":")[2]
     return httpx2.get(
-        f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False, timeout=60
+        f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False, timeout=60, verify=False
     )

@@ -37,7 +37,7 @@ def _running(command: list[str], port: int, folder: Path, **environment: str) ->
             time.sleep(0.05)
         headers = {"Host": HOST, "User-Agent": "curl/8"}
         base = f"http://127.0.0.1:{port}"
-        with httpx2.Client(base_url=base, headers=headers, timeout=60, trust_env=False) as client:
+        with httpx2.Client(base_url=base, headers=headers, timeout=60, trust_env=False, verify=False) as client:
             yield client
     finally:
         with suppress(ProcessLookupError):
