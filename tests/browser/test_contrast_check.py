@@ -84,3 +84,17 @@ def test_link_without_name_that_only_small_screens_show_is_found(page: Page) -> 
         assert faults(page) == []
         page.set_viewport_size({"width": 320, "height": 800})
         assert [rule for rule, _, _ in faults_of_small_screen(page)] == rules
+
+
+_SHORT_LINK = """<html lang=en><title>Clay</title><style>@media (max-width: 400px) { span { display: none } }</style>
+  <main><h1>Clay</h1><a href=/ LABEL><span>Glazes</span><svg aria-hidden=true></svg></a></main>"""
+
+
+def test_link_that_loses_its_name_on_small_screens_is_found(page: Page) -> None:
+    for label, rules in (("aria-label=Glazes", []), ("", ["link-name"])):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_content(_SHORT_LINK.replace("LABEL", label))
+        remember_shown(page)
+        assert faults(page) == []
+        page.set_viewport_size({"width": 320, "height": 800})
+        assert [rule for rule, _, _ in faults_of_small_screen(page)] == rules

@@ -1,5 +1,6 @@
 """Accessibility checks of a page by axe-core, which the front end's build installs in `web/node_modules`."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -26,43 +27,38 @@ _MARK_TARGETS = """() => {
   document.querySelectorAll("[data-suspect]").forEach((element) => element.removeAttribute("data-suspect"))
   targets.filter(isSuspect).forEach(({element}) => element.setAttribute("data-suspect", ""))
 }"""
-_VIOLATIONS = """violations.map(({id, impact, nodes}) =>
-  [id, impact, nodes.slice(0, 3).map((node) => node.html.slice(0, 150))])"""
-# Only violations, and no selectors: computing and transferring the complete result takes longer than the checks.
-# Colors are checked on their own.
-_RUN = f"""async () => {{
-  ({_MARK_TARGETS})()
-  const [on, off] = [{{enabled: true}}, {{enabled: false}}]
-  const rules = {{"target-size": on, "color-contrast": off, "link-in-text-block": off}}
-  const {{violations}} = await axe.run({{resultTypes: ["violations"], selectors: false, rules}})
-  return {_VIOLATIONS}
-}}"""
+# One line for each fault: its rule, its impact and the elements, with their first message.
+_VIOLATIONS = """faults.map(({id, impact, violations}) => [id, impact, violations.slice(0, 3).map(({node, any}) =>
+  `${node.source.slice(0, 150)} ${any[0]?.message ?? ""}`)])"""
 
 # Remembers the elements that are shown now.
 _REMEMBER = """() => {
   window.checkedElements = new Set([...document.querySelectorAll("*")].filter((one) => one.checkVisibility()))
 }"""
-# Rules about the page as a whole, and about places on the screen: they depend on the width.
+# Rules about the page as a whole, about places on the screen, and about names and children, which can be hidden: they
+# depend on the width.
 _RULES_OF_WIDTHS = (
     *("target-size", "scrollable-region-focusable", "region", "bypass", "skip-link", "heading-order"),
     *("page-has-heading-one", "landmark-one-main", "landmark-unique", "landmark-main-is-top-level"),
     *("landmark-no-duplicate-main", "landmark-no-duplicate-banner", "landmark-no-duplicate-contentinfo"),
     *("landmark-banner-is-top-level", "landmark-contentinfo-is-top-level", "landmark-complementary-is-top-level"),
+    *("link-name", "button-name", "input-button-name", "select-name", "summary-name", "label", "label-title-only"),
+    *("aria-command-name", "aria-dialog-name", "aria-input-field-name", "aria-meter-name", "aria-progressbar-name"),
+    *("aria-toggle-field-name", "aria-tooltip-name", "aria-treeitem-name", "empty-heading", "empty-table-header"),
+    *("role-img-alt", "svg-img-alt", "aria-required-children", "aria-required-parent", "aria-hidden-focus"),
+    *("list", "listitem", "definition-list", "dlitem", "nested-interactive"),
 )
-# Checks the rules that depend on the width, and all rules of elements that were not shown before, once for each HTML.
-_RUN_SHOWN = f"""async ([values, known]) => {{
-  ({_MARK_TARGETS})()
-  const options = {{resultTypes: ["violations"], selectors: false}}
-  const {{violations}} = await axe.run({{...options, runOnly: {{type: "rule", values}}}})
+_COLORS = ("color-contrast", "link-in-text-block")
+# Checks all other rules for elements that were not shown before, once for each HTML.
+_RUN_SHOWN = f"""async ([checked, known]) => {{
   const isNew = (element) => !window.checkedElements.has(element) && element.checkVisibility()
   const shown = [...document.body.querySelectorAll("*")].filter(isNew)
   const roots = shown.filter((element) => !isNew(element.parentElement) && !known.includes(element.outerHTML))
-  if (roots.length) {{
-    const off = {{enabled: false}}
-    const rules = {{"color-contrast": off, "link-in-text-block": off}}
-    violations.push(...(await axe.run({{include: roots}}, {{...options, rules}})).violations)
-  }}
-  return [{_VIOLATIONS}, violations.length ? [] : roots.map(({{outerHTML}}) => outerHTML)]
+  if (!roots.length) return [[], []]
+  const rules = Object.fromEntries(checked.map((rule) => [rule, {{enabled: false}}]))
+  const results = await axe.run({{include: roots}}, {{rules, reporter: (results, options, done) => done(results)}})
+  const faults = results.filter(({{violations}}) => violations?.length)
+  return [faults.length ? [] : roots.map(({{outerHTML}}) => outerHTML), {_VIOLATIONS}]
 }}"""
 
 # Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
@@ -125,29 +121,40 @@ _FIND_TEXTS = """flat => {
   return [...window.textsOfLooks.keys()]
 }"""
 
-# Checks the colors of new looks. Returns the looks that passed, and the faults: a ground that is no flat color is one.
-_RUN_COLORS = """async (looks) => {
-  const include = looks.flatMap((look) => window.textsOfLooks.get(look))
-  const values = ["color-contrast", "link-in-text-block"]
-  const options = {elementRef: true, selectors: false, runOnly: {type: "rule", values}}
-  const result = include.length ? await axe.run({include}, options) : {passes: [], violations: [], incomplete: []}
+# Checks rules, all by default, and the colors of new looks: in one run, because each run computes the places of all
+# elements again. Returns the looks that passed, and the faults: a ground that is no flat color is one. The results are
+# raw, because computing selectors and transferring the complete result takes longer than the checks.
+_RUN = f"""async ([looks, values]) => {{
+  ({_MARK_TARGETS})()
+  const texts = looks.flatMap((look) => window.textsOfLooks.get(look))
+  const colors = texts.length ? ["color-contrast", "link-in-text-block"] : []
+  texts.forEach((text) => text.setAttribute("data-new-look", ""))
+  const [on, color] = [{{enabled: true}}, {{enabled: colors.length > 0}}]
+  const rules = {{"target-size": on, "color-contrast": color, "link-in-text-block": color}}
+  const selected = values ? {{runOnly: {{type: "rule", values: [...values, ...colors]}}}} : {{rules}}
+  const options = {{...selected, reporter: (results, options, done) => done(results)}}
+  const results = values?.length === 0 && !colors.length ? [] : await axe.run(options)
+  texts.forEach((text) => text.removeAttribute("data-new-look"))
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== window.flatGround)
   delete window.flatGround
-  const isContrast = ({id}) => id === "color-contrast"
-  const elements = (rules) => new Set(rules.flatMap(({nodes}) => nodes.map(({element}) => element)))
-  const passed = elements(result.passes.filter(isContrast))
-  const passedLinks = elements(result.passes.filter((rule) => !isContrast(rule)))
-  const isUnclear = ({any}) => any.some(({data}) => ["bgGradient", "bgImage"].includes(data?.messageKey))
-  const unclear = result.incomplete.filter(isContrast).map((rule) => ({...rule, nodes: rule.nodes.filter(isUnclear)}))
-  const faults = [...result.violations, ...unclear.filter(({nodes}) => nodes.length)]
+  const isUnclear = ({{any}}) => any.some(({{data}}) => ["bgGradient", "bgImage"].includes(data?.messageKey))
+  const contrast = results.find(({{id}}) => id === "color-contrast")
+  const links = results.find(({{id}}) => id === "link-in-text-block")
+  const unclear = {{...contrast, violations: contrast?.incomplete?.filter(isUnclear) ?? []}}
+  const faults = [...results, unclear].filter(({{violations}}) => violations?.length)
+  const elements = (rule) => new Set(rule?.passes?.map(({{node}}) => node.element))
+  const [passed, passedLinks] = [elements(contrast), elements(links)]
   const hasPassed = (look) =>
     window.textsOfLooks.get(look).every((text) => passed.has(text) && (passedLinks.has(text) || !look.endsWith("text")))
-  return [looks.filter(hasPassed), faults.map(({id, impact, nodes}) =>
-    [id, impact, nodes.slice(0, 3).map((node) => `${node.html.slice(0, 150)} ${node.any[0]?.message ?? ""}`)])]
-}"""
+  return [looks.filter(hasPassed), {_VIOLATIONS}]
+}}"""
 _DEFINE = """() => {
   if (!window.axe) window.defineAxe?.()
-  window.axe?.configure({rules: [{id: "target-size", selector: "[data-suspect]"}]})
+  window.axe?.configure({rules: [
+    {id: "target-size", selector: "[data-suspect]"},
+    {id: "color-contrast", selector: "[data-new-look]"},
+    {id: "link-in-text-block", selector: "a[href][data-new-look]"},
+  ]})
   return Boolean(window.axe)
 }"""
 _passed: set[str] = set()
@@ -158,9 +165,7 @@ _passed_html: set[str] = set()
 
 def faults(page: Page) -> list[Violation]:
     """Return the violations on a page."""
-    _load(page)
-    violations = page.evaluate(_RUN)
-    return [*((rule, impact, elements) for rule, impact, elements in violations), *_text_faults(page)]
+    return _check(page, None)
 
 
 def remember_shown(page: Page) -> None:
@@ -170,22 +175,22 @@ def remember_shown(page: Page) -> None:
 
 def faults_of_small_screen(page: Page) -> list[Violation]:
     """Return the violations of a page that passed on a wide screen: of the width, and of elements that are new."""
-    _load(page)
-    violations, passed = page.evaluate(_RUN_SHOWN, [_RULES_OF_WIDTHS, list(_passed_html)])
+    of_width = _check(page, _RULES_OF_WIDTHS)
+    passed, violations = page.evaluate(_RUN_SHOWN, [[*_RULES_OF_WIDTHS, *_COLORS], list(_passed_html)])
     _passed_html.update(passed)
-    return [*((rule, impact, elements) for rule, impact, elements in violations), *_text_faults(page)]
+    return [*of_width, *((rule, impact, elements) for rule, impact, elements in violations)]
 
 
 def color_faults(page: Page) -> list[Violation]:
     """Return the texts with too little contrast, and the links that have the color of the text around them."""
+    return _check(page, ())
+
+
+def _check(page: Page, rules: Sequence[str] | None) -> list[Violation]:
+    """Return the violations of rules, all by default, and of colors. A look that passed is not checked again."""
     _load(page)
-    return _text_faults(page)
-
-
-def _text_faults(page: Page) -> list[Violation]:
-    """Return the texts with too little contrast. A look that passed on another page is not checked again."""
     new = [look for look in page.evaluate(_FIND_TEXTS, _FLAT) if look not in _passed]
-    passed, violations = page.evaluate(_RUN_COLORS, new)
+    passed, violations = page.evaluate(_RUN, [new, rules])
     _passed.update(passed)
     return [(rule, impact, elements) for rule, impact, elements in violations]
 
