@@ -90,10 +90,12 @@ def _visitors(server: Server) -> Iterator[Visitors]:
     threads = [threading.Thread(target=visitors.visit, args=(5 * number,)) for number in range(_VISITORS)]
     for thread in threads:
         thread.start()
-    yield visitors
-    visitors.ended.set()
-    for thread in threads:
-        join(thread)
+    try:
+        yield visitors
+    finally:
+        visitors.ended.set()
+        for thread in threads:
+            join(thread)
 
 
 def _phases(visitors: Visitors, command: Callable[..., str], stop: str | None, start: str | None) -> None:
@@ -104,7 +106,7 @@ def _phases(visitors: Visitors, command: Callable[..., str], stop: str | None, s
     time.sleep(_PHASE_SECONDS)
     visitors.report("on the nodes")
     if stop and start:
-        subprocess.run(stop, shell=True, check=True)  # a command of the person who runs this
+        subprocess.run(stop, shell=True, check=True)  # a command from the command line
         time.sleep(_PHASE_SECONDS)
         visitors.report("while a node is stopped")
         subprocess.run(start, shell=True, check=True)  # as above
@@ -117,7 +119,7 @@ def _phases(visitors: Visitors, command: Callable[..., str], stop: str | None, s
 
 
 def _command(own: dict[str, str], *arguments: str) -> str:
-    return subprocess.run([program(), *arguments], env=own, check=True, capture_output=True, text=True).stdout
+    return subprocess.run([program(), *arguments], env=own, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`waypost distribute`, on a PostgreSQL with functions that record what Citus would do; bench/citus.py has the real one."""
+"""`waypost distribute` on a PostgreSQL whose functions record what Citus would do. bench/citus.py tries a real one."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -29,7 +29,7 @@ _REACH_ALL_NODES = {
 """Modules whose statements may concern all accounts, and why."""
 _PARAMETER = re.compile(r"%\([^)]*\)s|%s")
 _DRIVERS = re.compile(r"[/\\](sqlalchemy|psycopg)[/\\]|[/\\](driver_statements|distributed_statements)\.py$")
-_found: list[str] = []
+_faults: list[str] = []
 
 
 def pytest_configure() -> None:
@@ -51,9 +51,9 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _statements_name_the_account() -> Iterator[None]:
     yield
-    found = [*_found]
-    _found.clear()
-    assert found == []
+    faults = [*_faults]
+    _faults.clear()
+    assert faults == []
 
 
 def _check(query: Any) -> None:
@@ -61,7 +61,7 @@ def _check(query: Any) -> None:
         return
     module = _module()
     if module is not None and module not in _REACH_ALL_NODES:
-        _found.append(f"{module} reads or changes rows of {', '.join(tables)} without naming their {COLUMN}: {query}")
+        _faults.append(f"{module} reads or changes rows of {', '.join(tables)} without naming their {COLUMN}: {query}")
 
 
 def _module() -> str | None:
@@ -104,8 +104,8 @@ def _compares(condition: Any, table: str) -> bool:
 
 def _conditions(part: Any) -> Iterator[Any]:
     """Yield the conditions that all rows of a part of a statement meet."""
-    found = [where.this] if (where := part.args.get("where")) else []
+    conditions = [where.this] if (where := part.args.get("where")) else []
     for join in part.args.get("joins") or ():
-        found += [*filter(None, [join.args.get("on")]), *join.args.get("using", ())]
-    for condition in found:
+        conditions += [*filter(None, [join.args.get("on")]), *join.args.get("using", ())]
+    for condition in conditions:
         yield from condition.flatten() if isinstance(condition, exp.And) else (condition,)

@@ -16,7 +16,7 @@ def distribute(
     """Store single visits and statistics on the nodes of a Citus cluster, by account.
 
     WAYPOST_DATABASE_URL is the address of its coordinator, which keeps all other tables. The service may run: redirects
-    and changes go on. While the rows of a table are copied, its statistics cannot be read, and clicks wait to be
+    and changes continue. While the rows of a table are copied, its statistics cannot be read, and clicks wait to be
     counted. If interrupted, run it again to continue.
     """
     with access.database() as database:

@@ -97,7 +97,7 @@ def left_over(tx: Connection) -> list[str]:
 def distribute(database: Database) -> Iterator[str]:
     """Distribute the tables that are not yet, and yield the name of each one after its commit.
 
-    Nobody can read or write a table while its rows are copied: redirects go on, and their clicks wait to be counted.
+    While its rows are copied, a table cannot be used: redirects continue, and their clicks wait to be counted.
     """
     yield from _convert(database, "SELECT create_distributed_table(:name, :column, colocate_with => :same_as)", to=True)
 
