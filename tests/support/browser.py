@@ -108,9 +108,10 @@ def window(
     )
     seen.page.on("pageerror", lambda error: seen.console_errors.append(str(error)))
     yield seen
+    # Before the page is closed, which ends its requests with an error.
+    errors = [error for error in seen.console_errors if not _ERROR_STATUS.match(error)]
     own.remove_listener("request", seen.record_request)
     seen.page.close()
     if context is None:
         own.close()
-    errors = [error for error in seen.console_errors if not _ERROR_STATUS.match(error)]
     assert errors == [], errors
