@@ -108,7 +108,7 @@ def test_cached_links_redirect_without_database_and_clicks_are_counted_later(ins
     assert health == [200, 503]
     installation.proxy.restore()
     until(installation.can_write)
-    assert "waypost_database_up 1.0" in installation.node.call("GET", "/metrics").text
+    until(lambda: "waypost_database_up 1.0" in installation.node.call("GET", "/metrics").text)
     assert redirects == dict.fromkeys(cached, 23)
     assert {alias: installation.clicks(alias) for alias in cached} == redirects
     assert installation.clicks("away-limited") == 1

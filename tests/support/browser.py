@@ -30,8 +30,13 @@ _DISABLED = (
     *("HttpsUpgrades", "OptimizationHints", "PaintHolding", "ThirdPartyStoragePartitioning"),
 )
 """Features of Chromium that are off. All but the first are off in Playwright, too, whose list this one replaces."""
-_ERROR_STATUS = re.compile(r"Failed to load resource: the server responded with a status of [45]\d\d ")
-"""The console message for an error status, which some tests expect."""
+_EXPECTED = re.compile(
+    r"Failed to load resource: the server responded with a status of [45]\d\d |htmx: htmx:error: Failed to fetch "
+)
+"""The console messages for an error status, which some tests expect, and for a request that the next page ends.
+
+A request that fails for another reason has another message, too.
+"""
 
 
 def chromium() -> str:
@@ -109,7 +114,7 @@ def window(
     seen.page.on("pageerror", lambda error: seen.console_errors.append(str(error)))
     yield seen
     # Before the page is closed, which ends its requests with an error.
-    errors = [error for error in seen.console_errors if not _ERROR_STATUS.match(error)]
+    errors = [error for error in seen.console_errors if not _EXPECTED.match(error)]
     own.remove_listener("request", seen.record_request)
     seen.page.close()
     if context is None:

@@ -165,9 +165,12 @@ class BackgroundTasks:
                 pause = seconds or _JOURNAL_SECONDS
 
     async def _check_writing(self) -> None:
-        """Find the lock of another program every second, which writes nothing; write a row now and then."""
+        """Find the lock of another program every second, which writes nothing; write a row now and then.
+
+        After a failure a row is written every second, so that the end of the failure is seen.
+        """
         lock_fault = await self._in_thread(lambda: health.lock_fault(self.database))
-        if not lock_fault and time.monotonic() >= self._write_check_at:
+        if not lock_fault and (self._row_fault or time.monotonic() >= self._write_check_at):
             self._write_check_at = time.monotonic() + _WRITE_CHECK_SECONDS
             self._row_fault = await self._in_thread(lambda: health.write_fault(self.database))
         self._write_fault = lock_fault or self._row_fault
