@@ -150,7 +150,7 @@ def test_replaced_database_is_not_written_until_restart(tmp_path: Path, replace:
         if fault == "missing":
             shutil.move(tmp_path / "moved", file)  # the same file: nothing was lost
             until(lambda: server.call("POST", "/api/url/add", key=key, json=link).status_code == 200)
-            assert server.call("GET", "/readyz").status_code == 200
+            until(lambda: server.call("GET", "/readyz").status_code == 200)
     assert "the file of the database was removed" in server.output()
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     select,
     update,
 )
@@ -134,10 +135,10 @@ def add(
     """
     row = {"account": account, "created": clock.now(), **with_defaults(table, values)}
     with translate_unique_violation(unique_errors):
-        item = int(tx.execute(_insert(table), row).scalar_one())
+        item, limit = tx.execute(_insert(table), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
-    check_item_limit(tx, account, table)
-    return item
+    check_item_limit(tx, account, table, limit)
+    return int(item)
 
 
 def item_limit(tx: Connection, account: int) -> int | None:
@@ -146,12 +147,11 @@ def item_limit(tx: Connection, account: int) -> int | None:
     return rows[0][0] if rows else None
 
 
-def check_item_limit(tx: Connection, account: int, table: Table) -> None:
+def check_item_limit(tx: Connection, account: int, table: Table, limit: int | None) -> None:
     """Raise INVALID if the account has more rows than its plan allows, which rolls the new rows back.
 
     Exact: the new rows were counted first, and concurrent transactions wait for the counter.
     """
-    limit = item_limit(tx, account)
     if limit is not None and page_counters.total(tx, account, table.name) > limit:
         noun = _SINGULAR[table.name] + ("s" if limit != 1 else "")
         hint = "Delete some first, or ask the administrator for another plan."
@@ -206,7 +206,6 @@ def count_by(tx: Connection, column: ColumnElement[int], ids: Sequence[int]) -> 
 
 
 # Statements are built once for each table: building one takes longer than executing it.
-# A statement of its own: Citus accepts no subquery in the RETURNING of an INSERT.
 _plan_of_account = schema.accounts.join(schema.plans, schema.plans.c.id == schema.accounts.c.plan)
 _ITEM_LIMIT = DriverSelect(
     select(schema.plans.c.item_limit).select_from(_plan_of_account).where(schema.accounts.c.id == bindparam("account"))
@@ -238,8 +237,12 @@ def _newest(table: Table, record: type[Any]) -> Select[Any]:
 
 
 @cache
-def _insert(table: Table) -> ReturningInsert[int]:
-    return insert(table).returning(table.c.id)
+def _insert(table: Table) -> ReturningInsert[int, int | None]:
+    """Insert a row; return its id, and the limit of rows in the plan of its account."""
+    # As text, because SQLAlchemy omits table names in RETURNING for SQLite.
+    plan = "SELECT plans.item_limit FROM accounts JOIN plans ON plans.id = accounts.plan"
+    limit = literal_column(f"({plan} WHERE accounts.id = {table.name}.account)", Integer)
+    return insert(table).returning(table.c.id, limit)
 
 
 @cache

@@ -90,7 +90,7 @@ def _put_back_items(tx: Connection, account: int, kind: Kind, entries: Sequence[
         tx.execute(insert(table), rows)
     for entry in entries:
         page_counters.increment(tx, account, table.name, entry.item, 1)
-    crud.check_item_limit(tx, account, table)
+    crud.check_item_limit(tx, account, table, crud.item_limit(tx, account))
 
 
 def _row(kind: Kind, entry: Entry) -> Values:

@@ -249,7 +249,7 @@ def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str,
             change_log.record(tx, row["host"], row["alias"])
             page_counters.increment(tx, request.source, links.name, row["id"], -1)
             page_counters.increment(tx, request.target, links.name, row["id"], 1)
-    crud.check_item_limit(tx, request.target, links)
+    crud.check_item_limit(tx, request.target, links, crud.item_limit(tx, request.target))
 
 
 def _for_account(row: Mapping[str, Any], account: int) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def insert_many(tx: Connection, account: int, rows: Sequence[Mapping[str, Any]])
     created = {name: link for name, link in ids.items() if name in claimed}
     for link in created.values():
         page_counters.increment(tx, account, links.name, link, 1)
-    crud.check_item_limit(tx, account, links)
+    crud.check_item_limit(tx, account, links, crud.item_limit(tx, account))
     return created
 
 
