@@ -70,8 +70,9 @@ def _insert(tx: Connection, account: int, plan: int, values: list[dict[str, Any]
 
 
 def _has_no_clicks(tx: Connection, account: int) -> bool:
-    own = (click_times.c.kind == ACCOUNT_KIND, click_times.c.item == account)
-    return tx.execute(select(click_times.c.at).where(*own).limit(1)).first() is None
+    c = click_times.c
+    own = (c.account == account, c.kind == ACCOUNT_KIND, c.item == account)
+    return tx.execute(select(c.at).where(*own).limit(1)).first() is None
 
 
 def _valid(source: FileSource, sheet: str, convert: Callable[[Fields], Row | None]) -> Iterator[Row]:
