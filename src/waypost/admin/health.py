@@ -17,6 +17,7 @@ from waypost.db import faults
 from waypost.db.database import Database, upsert
 from waypost.db.faults import error_reason
 from waypost.db.schema import installation, links
+from waypost.db.schema.accounts import WRITE_PROBE
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.visits import record_queries
 
@@ -27,7 +28,6 @@ BEHIND_SECONDS = 30
 DAMAGED = "damaged"
 LOCKED = "locked by another program or a long change"
 _LOCK_SECONDS = 2.0
-_PROBE = "write probe"
 
 
 def database_fault(settings: Settings, database: Database) -> str:
@@ -49,7 +49,7 @@ def write_fault(database: Database) -> str:
     """Return why a row cannot be written; "" if it can, and on a full disk, which is no fault of the database."""
 
     def write(tx: Connection) -> str:
-        row = upsert(tx, installation).values(name=_PROBE, value=b"%d" % clock.now())
+        row = upsert(tx, installation).values(name=WRITE_PROBE, value=b"%d" % clock.now())
         tx.execute(row.on_conflict_do_update(index_elements=["name"], set_={"value": row.excluded.value}))
         return ""
 

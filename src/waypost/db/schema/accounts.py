@@ -144,6 +144,8 @@ idempotency_keys = Table(
     Index("idempotency_keys_until", "until"),
 )
 
+WRITE_PROBE = "write probe"
+"""The name of the row of `installation` that health checks write."""
 # Values of this installation, such as its secret.
 installation = Table(
     "installation",

@@ -26,6 +26,7 @@ from waypost.db import upgrade
 from waypost.db.postgres import disable_timeouts
 from waypost.db.row_codec import decoder, exact_row
 from waypost.db.schema import installation
+from waypost.db.schema.accounts import WRITE_PROBE
 from waypost.storage import cleanup
 from waypost.transfer.backup import files as backup_files
 
@@ -53,8 +54,8 @@ def save(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> i
         with tempfile.TemporaryFile() as lines:
             rows = tx.execute(select(table), execution_options=_IN_BATCHES)
             for row in rows.mappings():
-                if (table.name, row.get("name")) == (installation.name, cleanup.BACKUP):
-                    continue  # the marker of this backup
+                if table.name == installation.name and row["name"] in (cleanup.BACKUP, WRITE_PROBE):
+                    continue  # the marker of this backup, and the row of health checks
                 lines.write(json.dumps(exact_row(row)).encode() + b"\n")
                 total += 1
             size = lines.tell()
