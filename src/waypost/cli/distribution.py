@@ -20,7 +20,7 @@ def distribute(
     counted. If interrupted, run it again to continue.
     """
     with access.database() as database:
-        cluster = database.read(distribution.require_cluster)
+        nodes = database.read(distribution.require_nodes)
         tables = database.read(distribution.states)
         moving = [table for table in tables if table.is_distributed == undo]
         console.print_rows([_row(table) for table in tables], ("table", "place", "rows", "size"), json=False)
@@ -29,7 +29,7 @@ def distribute(
             return
         if dry_run:
             return
-        target = "the coordinator" if undo else console.counted(cluster.nodes, "nodes")
+        target = "the coordinator" if undo else console.counted(nodes, "nodes")
         console.confirm("Move", f"{console.counted(len(moving), 'tables')} to {target}", yes=yes)
         for name in distribution.undo(database) if undo else distribution.distribute(database):
             console.stdout.print(f"{name} moved.")

@@ -35,42 +35,35 @@ class TableState:
     is_distributed: bool
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """The number of nodes that store rows of distributed tables."""
-
-    nodes: int
-
-
-def find_cluster(tx: Connection) -> Cluster | None:
-    """Return the cluster of this coordinator; None if the database is no Citus cluster."""
+def count_nodes(tx: Connection) -> int | None:
+    """Return how many nodes store rows of distributed tables; None if the database is no Citus cluster."""
     if tx.dialect.name != "postgresql":
         return None
     if not tx.execute(text("SELECT to_regprocedure('citus_version()') IS NOT NULL")).scalar_one():
         return None
     nodes = tx.execute(text("SELECT count(*) FROM pg_dist_node WHERE shouldhaveshards AND isactive")).scalar_one()
-    return Cluster(int(nodes))
+    return int(nodes)
 
 
-def require_cluster(tx: Connection) -> Cluster:
-    """Return the cluster. Raises UNAVAILABLE if tables cannot be distributed, with the reason and the repair."""
+def require_nodes(tx: Connection) -> int:
+    """Return how many nodes there are. Raises UNAVAILABLE if tables cannot be distributed, with reason and repair."""
     if tx.dialect.name != "postgresql":
         raise _refused("SQLite has no nodes. Move to PostgreSQL with waypost migrate-database first.")
-    cluster = find_cluster(tx)
-    if cluster is None:
+    nodes = count_nodes(tx)
+    if nodes is None:
         raise _refused("The database lacks the extension of Citus. Run as its administrator: CREATE EXTENSION citus;")
     if not tx.execute(text("SELECT citus_is_coordinator()")).scalar():
         raise _refused("This server is a worker of the cluster. Set WAYPOST_DATABASE_URL to its coordinator.")
-    if not cluster.nodes:
+    if not nodes:
         raise _refused("The cluster has no worker. Run as its administrator: SELECT citus_add_node('host', 5432);")
     is_owner = text("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'events'::regclass")
     if not tx.execute(is_owner).scalar():
         raise _refused("The role of WAYPOST_DATABASE_URL does not own the tables. Make it the owner of the database.")
-    return cluster
+    return nodes
 
 
-def _refused(text: str) -> Problem:
-    return Problem(Kind.UNAVAILABLE, text)
+def _refused(message: str) -> Problem:
+    return Problem(Kind.UNAVAILABLE, message)
 
 
 def states(tx: Connection) -> list[TableState]:
@@ -89,7 +82,7 @@ def _state(tx: Connection, name: str, *, is_distributed: bool) -> TableState:
 
 def left_over(tx: Connection) -> list[str]:
     """Return the tables that an interrupted `distribute` or `undo` left on the coordinator; none if all are there."""
-    distributed = set(tx.execute(_DISTRIBUTED).scalars()) if find_cluster(tx) is not None else set()
+    distributed = set(tx.execute(_DISTRIBUTED).scalars()) if count_nodes(tx) is not None else set()
     left = [name for name in TABLES if name not in distributed]
     return left if len(left) < len(TABLES) else []
 
