@@ -1,28 +1,35 @@
 """Clicks before, on and after the nodes of Citus: `python -m bench.citus postgresql://…/empty-database`.
 
 The database is an empty one on the coordinator of a cluster, with the extension. Visitors request redirects without a
-pause, while the statistics move to the nodes, a node stops and starts again (`--stop` and `--start` are shell
-commands), and the statistics move back. Prints the redirects of each phase, how long they took, and how many are
-counted; exits with 1 if a click is missing or counted twice.
+pause, while the statistics, or all items (`--everything`), move to the nodes, the calls of the tour run, a node stops
+and starts again (`--stop` and `--start` are shell commands), and the tables move back. Prints the redirects of each
+phase and how long they took, also the first one of links that are not in memory; then how many are counted, and what a
+restored backup contains. Exits with 1 if a click is missing or counted twice, or if a call of the tour fails.
 """
 
 import argparse
+import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import quantiles
 
 from bench.servers import Server, account, call, call_counted, environment, free_port, program, running, status
+from tests.support.newcomer import shell_blocks
 from tests.support.threads import join
 
 _LINKS, _VISITORS, _PHASE_SECONDS = 20, 4, 10.0
+_COLD_LINKS = 200
+_TOUR = Path(__file__).parent.parent / "docs" / "tour.md"
+_COUNT_CALLS = """curl() { command curl --write-out '%{stderr}\\nstatus %{http_code}\\n' "$@"; }\n"""
 
 
 @dataclass
@@ -30,6 +37,7 @@ class Visitors:
     """Threads that request redirects. Each answered one has its milliseconds in `times`; `failures` have none."""
 
     server: Server
+    key: str
     times: list[float] = field(default_factory=list)
     failures: int = 0
     answered: int = 0
@@ -47,30 +55,50 @@ class Visitors:
             else:
                 self.failures += 1
 
-    def report(self, phase: str) -> None:
-        """Print the redirects since the last report."""
+    def report(self, phase: str, *, cold: bool = False) -> None:
+        """Print the redirects since the last report; with `cold`, also the first ones of new links."""
         times, self.times = self.times, []
-        p95 = quantiles(times, n=20)[-1]
-        print(f"{phase:24} {len(times):8,} redirects, p95 {p95:6.2f} ms, longest {max(times):8.1f} ms", flush=True)
+        _print_times(phase, times)
+        if cold:
+            _print_times("  first ones of new links", [self._first_visit() for _ in range(_COLD_LINKS)])
+
+    def _first_visit(self) -> float:
+        """Create a link and return the milliseconds of its first redirect."""
+        url = call(self.server, self.key, "POST", "/url/add", {"url": "https://example.com/"})["shorturl"]
+        began = time.perf_counter()
+        if status(self.server, "", "GET", "/" + url.rpartition("/")[2]) == 302:
+            self.answered += 1
+        else:
+            self.failures += 1
+        return (time.perf_counter() - began) * 1000
+
+
+def _print_times(phase: str, times: list[float]) -> None:
+    p95 = quantiles(times, n=20)[-1]
+    print(f"{phase:26} {len(times):8,} redirects, p95 {p95:6.2f} ms, longest {max(times):8.1f} ms", flush=True)
 
 
 def main() -> None:
     """Run all phases and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database")
+    parser.add_argument("--everything", action="store_true", help="distribute all items, not only statistics")
     parser.add_argument("--stop", help="shell command that stops a node of the cluster")
     parser.add_argument("--start", help="shell command that starts it again")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
-        settings = {"database_url": arguments.database, "data_dir": name}
+        settings = {"database_url": arguments.database, "data_dir": name, "domain_check": "off"}
         with _service(Path(name), settings) as (server, key):
-            command = partial(_command, environment({**settings, "base_url": server.url}))
-            with _visitors(server) as visitors:
-                _phases(visitors, command, arguments.stop, arguments.start)
-            counted = sum(link["clicks"] for link in call_counted(server, key, f"/urls?limit={_LINKS}")["data"]["urls"])
+            own = environment({**settings, "base_url": server.url})
+            command = partial(_command, own)
+            with _visitors(server, key) as visitors:
+                failed = _phases(visitors, own, arguments)
+            counted = _clicks(server, key)
             print(command("clicks", "verify"), end="")
+            restored = _restored_clicks(command, Path(name))
     print(f"{visitors.answered:,} redirects answered, {counted:,} clicks counted, {visitors.failures} requests failed")
-    sys.exit(counted != visitors.answered)
+    print(f"{restored:,} clicks in the restored backup")
+    sys.exit(bool(failed) or {counted, restored} != {visitors.answered})
 
 
 @contextmanager
@@ -78,15 +106,15 @@ def _service(folder: Path, settings: dict[str, str]) -> Iterator[tuple[Server, s
     port = free_port()
     own = {**settings, "base_url": f"http://127.0.0.1:{port}"}
     with running([program(), "serve", "--port", str(port)], port, folder, environment(own)) as server:
-        key = account(folder, settings=own)
+        key = account(folder, "--rate-limit", "1000000", settings=own)
         for link in range(_LINKS):
             call(server, key, "POST", "/url/add", {"url": "https://example.com/", "custom": f"bench-{link}"})
         yield server, key
 
 
 @contextmanager
-def _visitors(server: Server) -> Iterator[Visitors]:
-    visitors = Visitors(server)
+def _visitors(server: Server, key: str) -> Iterator[Visitors]:
+    visitors = Visitors(server, key)
     threads = [threading.Thread(target=visitors.visit, args=(5 * number,)) for number in range(_VISITORS)]
     for thread in threads:
         thread.start()
@@ -98,24 +126,65 @@ def _visitors(server: Server) -> Iterator[Visitors]:
             join(thread)
 
 
-def _phases(visitors: Visitors, command: Callable[..., str], stop: str | None, start: str | None) -> None:
+def _phases(visitors: Visitors, own: dict[str, str], arguments: argparse.Namespace) -> int:
+    """Run all phases. Return how many calls of the tour failed."""
+    command = partial(_command, own)
     time.sleep(_PHASE_SECONDS)
-    visitors.report("on the coordinator")
-    command("distribute", "--yes")
+    visitors.report("on the coordinator", cold=True)
+    command("distribute", "--yes", *(["--everything"] if arguments.everything else []))
     visitors.report("while they move")
     time.sleep(_PHASE_SECONDS)
-    visitors.report("on the nodes")
-    if stop and start:
-        subprocess.run(stop, shell=True, check=True)  # a command from the command line
+    visitors.report("on the nodes", cold=True)
+    failed = _tour(visitors.server, own)
+    visitors.report("during the tour")
+    if arguments.stop and arguments.start:
+        subprocess.run(arguments.stop, shell=True, check=True)  # a command from the command line
         time.sleep(_PHASE_SECONDS)
         visitors.report("while a node is stopped")
-        subprocess.run(start, shell=True, check=True)  # as above
+        subprocess.run(arguments.start, shell=True, check=True)  # as above
         time.sleep(_PHASE_SECONDS)
-        visitors.report("after its start")
+        visitors.report("after its start", cold=True)
     command("distribute", "--undo", "--yes")
     visitors.report("while they move back")
     time.sleep(_PHASE_SECONDS)
-    visitors.report("on the coordinator again")
+    visitors.report("on the coordinator again", cold=True)
+    return failed
+
+
+def _tour(server: Server, own: dict[str, str]) -> int:
+    """Run the blocks of the tour; print how many calls succeeded, and return how many failed."""
+    script = _COUNT_CALLS + "\n".join(shell_blocks(_TOUR)).replace("http://localhost:8000", server.url)
+    path = f"{Path(program()).parent}:{own['PATH']}"
+    with tempfile.TemporaryDirectory(prefix="waypost-tour-") as folder:
+        command = ["bash", "-c", script]
+        done = subprocess.run(
+            command, cwd=folder, env={**own, "PATH": path}, capture_output=True, text=True, check=False
+        )
+    statuses = re.findall(r"^status (\d+)$", done.stderr, re.MULTILINE)
+    failed = [number for number in statuses if not number.startswith(("2", "3"))]
+    print(f"{'the tour':26} {len(statuses):8,} calls, {len(failed)} failed {failed or ''}", flush=True)
+    return len(failed) + (not statuses)
+
+
+def _clicks(server: Server, key: str) -> int:
+    """Return the clicks of all links of the account."""
+    listed = call_counted(server, key, "/urls?limit=100")["data"]
+    pages = range(2, listed["maxpage"] + 1)
+    rest = [call_counted(server, key, f"/urls?limit=100&page={page}")["data"] for page in pages]
+    return sum(link["clicks"] for data in (listed, *rest) for link in data["urls"])
+
+
+def _restored_clicks(command: Callable[..., str], folder: Path) -> int:
+    """Make a backup, restore it on SQLite, and return the clicks of the links of the account there."""
+    archive, data = folder / "backup.waypost", folder / "restored"
+    command("backup", str(archive))
+    own = environment({"data_dir": str(data), "base_url": "http://127.0.0.1:1"})
+    print(_command(own, "restore", str(archive)).strip().splitlines()[-1])
+    print(_command(own, "clicks", "verify"), end="")
+    with closing(sqlite3.connect(data / "waypost.db")) as connection:
+        query = "SELECT sum(clicks) FROM links JOIN accounts ON accounts.id = account WHERE username = 'ana'"
+        (clicks,) = connection.execute(query).fetchone()
+    return int(clicks)
 
 
 def _command(own: dict[str, str], *arguments: str) -> str:

@@ -71,7 +71,7 @@ def test_each_usable_link_is_tried_once(ana: Person, count: int, *, weighted: bo
     _add_settings(ana, campaign, ids[5::7], weight=0)
     _add_settings(ana, campaign, ids[6::7], weight=1000)
     usable = ids[::7] + ids[6::7] + ([] if weighted else ids[5::7])
-    query = CandidateQuery(campaign, weighted, now)
+    query = CandidateQuery(ana.account, campaign, weighted, now)
     tried = _ids(ana, lambda tx: rotator_candidates.random_order(tx, query))
     assert (len(tried), set(tried)) == (len(usable), set(usable))
     after = ids[len(ids) // 2]
@@ -87,7 +87,9 @@ def test_few_usable_links_among_many_are_found(ana: Person) -> None:
     assert set(
         _ids(
             ana,
-            lambda tx: rotator_candidates.random_order(tx, CandidateQuery(campaign, weighted=False, now=clock.now())),
+            lambda tx: rotator_candidates.random_order(
+                tx, CandidateQuery(ana.account, campaign, weighted=False, now=clock.now())
+            ),
         )
     ) == set(usable)
 
@@ -110,7 +112,7 @@ def test_odds_match_weights(ana: Person, *, weighted: bool) -> None:
     _add_settings(ana, campaign, usable[2::10])
     # A link that was removed from the campaign keeps its weight.
     ana.write(lambda tx: tx.execute(update(links).where(links.c.id == ids[129]).values(campaign=None)))
-    query = CandidateQuery(campaign, weighted, clock.now())
+    query = CandidateQuery(ana.account, campaign, weighted, clock.now())
     draws = 2000
     random.seed(20_260_801)
 
@@ -172,7 +174,7 @@ def test_most_clicked_of_many_links_gets_all_visits_after_threshold(ana: Person,
     assert set(_visits(ana.client, 4)) == {34}
     _update(ana, ids[34:35], status="disabled")
     assert len(set(_visits(ana.client, 12))) > 1
-    query = CandidateQuery(campaign, rotation == "weighted", clock.now())
+    query = CandidateQuery(ana.account, campaign, rotation == "weighted", clock.now())
     winner: RotatorLink | None = ana.database.read(
         lambda tx: rotator_candidates.find_candidate(tx, query, rotator_candidates.most_clicked(tx, query) or 0)
     )

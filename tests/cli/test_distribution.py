@@ -8,24 +8,28 @@ import pytest
 
 from tests.support.cli import RunCommand
 from tests.support.databases import ON_POSTGRESQL
-from waypost.db.distribution import TABLES
+from waypost.db.distribution import BY_HOST, COPIED, ITEMS, STATISTICS
 
 _CITUS = """
 CREATE TABLE pg_dist_node (shouldhaveshards bool, isactive bool);
 INSERT INTO pg_dist_node VALUES (false, true), (true, true), (true, true);
-CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", with_table text);
+CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", repmodel "char", by text, with_table text);
 CREATE FUNCTION citus_version() RETURNS text LANGUAGE sql AS $$ SELECT 'Citus 15.0' $$;
 CREATE FUNCTION citus_is_coordinator() RETURNS bool LANGUAGE sql AS $$ SELECT true $$;
 CREATE FUNCTION citus_total_relation_size(regclass) RETURNS bigint LANGUAGE sql AS $$ SELECT 1000000 $$;
 CREATE FUNCTION create_distributed_table(name text, by text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF by <> 'account' THEN RAISE 'another column'; END IF;
   IF name = current_setting('waypost.fails', true) THEN RAISE 'the node is lost'; END IF;
-  INSERT INTO pg_dist_partition VALUES (name::regclass, 'h', colocate_with);
+  INSERT INTO pg_dist_partition VALUES (name::regclass, 'h', 's', by, colocate_with);
 END $$;
-CREATE FUNCTION undistribute_table(name text) RETURNS void LANGUAGE sql AS
-  $$ DELETE FROM pg_dist_partition WHERE logicalrelid = name::regclass $$;
+CREATE FUNCTION create_reference_table(name text) RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO pg_dist_partition VALUES (name::regclass, 'n', 't', '', '') $$;
+CREATE FUNCTION undistribute_table(name text, cascade_via_foreign_keys bool DEFAULT false) RETURNS void LANGUAGE sql AS
+  $$ DELETE FROM pg_dist_partition WHERE logicalrelid = name::regclass OR cascade_via_foreign_keys AND EXISTS (
+    SELECT FROM pg_constraint WHERE contype = 'f' AND logicalrelid IN (conrelid, confrelid)) $$;
 """
+
+_EVERYTHING = (*STATISTICS, *COPIED, BY_HOST, *ITEMS)
 
 
 @pytest.fixture
@@ -40,15 +44,53 @@ def admin(database_url: str, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -
 def test_tables_are_distributed_together_and_come_back(admin: psycopg.Connection[Any], run: RunCommand) -> None:
     admin.execute(_CITUS)
     planned = run("distribute", "--dry-run")
-    assert [line.split()[:2] for line in planned.out.splitlines()[1:]] == [[name, "coordinator"] for name in TABLES]
+    assert [line.split()[:2] for line in planned.out.splitlines()[1:]] == [[name, "coordinator"] for name in STATISTICS]
     assert _distributed(admin) == {}
     assert "there is no terminal to ask" in run("distribute").err
-    assert run("distribute", "--yes").out.count(" moved.") == len(TABLES)
-    assert _distributed(admin) == {"events": "none", **dict.fromkeys(TABLES[1:], "events")}
+    assert run("distribute", "--yes").out.count(" moved.") == len(STATISTICS)
+    assert _distributed(admin) == {"events": "none", **dict.fromkeys(STATISTICS[1:], "events")}
     again = run("distribute", "--yes")
     assert "All tables are there already." in again.out
-    assert run("distribute", "--undo", "--yes").out.count(" moved.") == len(TABLES)
+    assert run("distribute", "--undo", "--yes").out.count(" moved.") == len(STATISTICS)
     assert _distributed(admin) == {}
+
+
+@ON_POSTGRESQL
+def test_everything_is_distributed_and_comes_back_with_its_foreign_keys(
+    admin: psycopg.Connection[Any], run: RunCommand
+) -> None:
+    admin.execute(_CITUS)
+    keys = _foreign_keys(admin)
+    assert run("distribute", "--everything", "--yes").out.count(" moved.") == len(_EVERYTHING)
+    assert _distributed(admin) == {
+        "events": "none",
+        **dict.fromkeys((*STATISTICS[1:], *ITEMS), "events"),
+        BY_HOST: "none",
+        **dict.fromkeys(COPIED, ""),
+    }
+    columns = dict(admin.execute("SELECT logicalrelid::text, by FROM pg_dist_partition").fetchall())
+    assert {name for name, column in columns.items() if column == "account"} == {*STATISTICS, *ITEMS}
+    assert columns[BY_HOST] == "host"
+    assert _foreign_keys(admin) == keys
+    planned = run("distribute", "--everything", "--dry-run")
+    assert [line.split()[:2] for line in planned.out.splitlines()[1:-1]] == [[name, "nodes"] for name in _EVERYTHING]
+    assert "All tables are there already." in planned.out
+    assert run("distribute", "--undo", "--yes").out.count(" moved.") == len(_EVERYTHING)
+    assert _distributed(admin) == {}
+    assert _foreign_keys(admin) == keys
+
+
+@ON_POSTGRESQL
+def test_failed_distribution_of_everything_leaves_all_items_on_the_coordinator(
+    admin: psycopg.Connection[Any], run: RunCommand, database_url: str
+) -> None:
+    admin.execute(_CITUS)
+    keys, name = _foreign_keys(admin), database_url.rpartition("/")[2]
+    admin.execute(f"ALTER DATABASE {name} SET waypost.fails = 'links'".encode())
+    assert "the node is lost" in run("distribute", "--everything", "--yes").err
+    assert _distributed(admin).keys() == set(STATISTICS)
+    assert _foreign_keys(admin) == keys
+    assert "W043" not in run("doctor").out
 
 
 @ON_POSTGRESQL
@@ -65,7 +107,7 @@ def test_interrupted_distribution_is_reported_and_continued(
     assert "not click_times, click_labels, visit_blocks" in run("doctor").out
     admin.execute(f"ALTER DATABASE {name} RESET waypost.fails".encode())
     assert run("distribute", "--yes").out.count(" moved.") == 3
-    assert _distributed(admin).keys() == set(TABLES)
+    assert _distributed(admin).keys() == set(STATISTICS)
     assert "W043" not in run("doctor").out
 
 
@@ -130,3 +172,9 @@ def test_engine_that_lacks_notifications_is_refused_at_the_start(
 def _distributed(admin: psycopg.Connection[Any]) -> dict[str, str]:
     """Return the distributed tables, each with the table that decides on its place."""
     return dict(admin.execute("SELECT logicalrelid::text, with_table FROM pg_dist_partition").fetchall())
+
+
+def _foreign_keys(admin: psycopg.Connection[Any]) -> set[tuple[str, str]]:
+    """Return the name and the definition of each foreign key."""
+    query = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f'"
+    return set(admin.execute(query).fetchall())

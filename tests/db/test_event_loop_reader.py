@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from sqlalchemy import Connection, Integer, String, bindparam, func, make_url, select
+from sqlalchemy import Connection, Integer, String, bindparam, func, make_url, select, text
 
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.tcp_proxy import TcpProxy, running_proxy
@@ -71,6 +71,24 @@ async def _fetch(reader: EventLoopReader, word: str, code: int = 65) -> Rows | N
     future: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
     assert reader.fetch_all(future.set_result, word=word, code=code)
     return await future
+
+
+def test_unsupported_query_is_never_sent_again(database: Database) -> None:
+    create = "CREATE FUNCTION unsupported(text) RETURNS text LANGUAGE plpgsql AS"
+    body = "$$ BEGIN RAISE EXCEPTION 'joined by another column' USING ERRCODE = '0A000'; END $$"
+    database.write(lambda tx: tx.execute(text(f"{create} {body}")))
+
+    async def main() -> None:
+        reader = database.event_loop_reader(DriverSelect(select(func.unsupported(_WORD))))
+        assert reader is not None
+        ready: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
+        await _until(lambda: reader.fetch_all(ready.set_result, word="spring"))
+        assert await ready is None
+        await _until(lambda: _checked_out(database) == 0)
+        assert not reader.fetch_all(lambda _: None, word="spring")
+        assert _checked_out(database) == 0
+
+    asyncio.run(asyncio.wait_for(main(), _SECONDS))
 
 
 @pytest.mark.parametrize("word", ["", "spring", "naïve ☂", "'; DROP", "x" * 1_000_000])

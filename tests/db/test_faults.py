@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
+from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL, ON_SQLITE, damage_table
 from waypost.db import faults
 from waypost.db.database import Database
@@ -42,6 +44,19 @@ def test_unsupported_statement_is_an_internal_error(database: Database, statemen
     error = _error(database, statement)
     assert (faults.classify(error), faults.sqlstate(error)) == (Fault.OF_STATEMENT, code)
     assert f"({code})" in faults.sentence(error)
+
+
+@ON_POSTGRESQL
+def test_request_with_unsupported_statement_is_an_internal_error_and_logs_it(ana: Person, database: Database) -> None:
+    create = "CREATE FUNCTION unsupported() RETURNS trigger LANGUAGE plpgsql AS"
+    body = "$$ BEGIN RAISE EXCEPTION 'not on a node' USING ERRCODE = '0A000'; END $$"
+    trigger = "CREATE TRIGGER unsupported BEFORE INSERT ON channels EXECUTE FUNCTION unsupported()"
+    database.write(lambda tx: [tx.execute(text(each)) for each in (f"{create} {body}", trigger)])
+    with capture_logs(processors=[format_exc_info]) as logged:
+        response = ana.call("POST", "/channel/add", {"name": "News"})
+    assert (response.status_code, response.json()["code"]) == (500, "internal")
+    (entry,) = (entry for entry in logged if entry["event"] == "request failed")
+    assert "INSERT INTO channels" in entry["exception"]
 
 
 @ON_POSTGRESQL

@@ -110,7 +110,7 @@ def test_list_contains_exactly_the_matching_links_for_every_filter_and_order(
         full = list_search.page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
         assert [link.id for link in full.items] == ranked[rows], case_id
         assert full.result == len(matching), case_id
-        words = [Word(text) for text in q.split()]
+        words = [Word(ana.account, text) for text in q.split()]
         quick = list_search.quick_page(
             tx, account=ana.account, window=window, order=order, words=words, link_filter=link_filter
         )
@@ -133,7 +133,7 @@ def test_filter_by_campaign_or_channel_of_another_account_finds_no_links(
 
     def check(tx: Connection) -> None:
         for link_filter, q in itertools.product(filters, QUERIES):
-            window, words = PageRequest(5, 1), [Word(text) for text in q.split()]
+            window, words = PageRequest(5, 1), [Word(ben.account, text) for text in q.split()]
             for page in (
                 list_search.page(tx, account=ben.account, window=window, q=q, link_filter=link_filter),
                 list_search.quick_page(tx, account=ben.account, window=window, words=words, link_filter=link_filter),

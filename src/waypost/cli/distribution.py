@@ -9,7 +9,10 @@ from waypost.db import distribution
 
 
 def distribute(
-    undo: Annotated[bool, typer.Option("--undo", help="Copy the tables back to the coordinator.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Also links, files, QR codes and all that belongs to them.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Copy all tables back to the coordinator.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
@@ -17,11 +20,12 @@ def distribute(
 
     WAYPOST_DATABASE_URL is the address of its coordinator, which keeps all other tables. The service may run: redirects
     and changes continue. While the rows of a table are copied, its statistics cannot be read, and clicks wait to be
-    counted. If interrupted, run it again to continue.
+    counted. If interrupted, run it again to continue. With --everything, changes wait while the items are copied, and
+    only redirects that are in memory continue.
     """
     with access.database() as database:
         nodes = database.read(distribution.require_nodes)
-        tables = database.read(distribution.states)
+        tables = database.read(lambda tx: distribution.states(tx, everything=everything or undo))
         moving = [table for table in tables if table.is_distributed == undo]
         console.print_rows([_row(table) for table in tables], ("table", "place", "rows", "size"), json=False)
         if not moving:
@@ -31,7 +35,8 @@ def distribute(
             return
         target = "the coordinator" if undo else console.counted(nodes, "nodes")
         console.confirm("Move", f"{console.counted(len(moving), 'tables')} to {target}", yes=yes)
-        for name in distribution.undo(database) if undo else distribution.distribute(database):
+        moves = distribution.undo(database) if undo else distribution.distribute(database, everything=everything)
+        for name in moves:
             console.stdout.print(f"{name} moved.")
 
 

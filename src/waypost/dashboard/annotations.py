@@ -74,6 +74,8 @@ def _of_item(tx: Connection, account: int, kind: str, item: int, first: int, aft
         origin, row = import_origins.c, import_rows.c
         is_imported = exists().where(
             origin.link == item,
+            origin.account == account,
+            row.account == account,
             row.plan == import_plans.c.id,
             row.source_id == origin.source_id,
             origin.source == import_plans.c.source,

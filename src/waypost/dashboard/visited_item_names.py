@@ -45,7 +45,9 @@ def find_items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key
 
 def _blocks(tx: Connection, account: int, ids: Iterable[int]) -> Mapping[Key, Item]:
     """Return the blocks of bio pages, by their titles, with the path of the editor of their page."""
-    query = select(bio_blocks.c.id, bios.c.id, bios.c.name, bios.c.blocks).join(bios, bios.c.id == bio_blocks.c.bio)
+    query = select(bio_blocks.c.id, bios.c.id, bios.c.name, bios.c.blocks).join(
+        bios, (bios.c.id == bio_blocks.c.bio) & (bios.c.account == bio_blocks.c.account)
+    )
     rows = tx.execute(query.where(bios.c.account == account, bio_blocks.c.id.in_(sorted(ids)))) if ids else ()
     items = {}
     for block, bio, page, blocks in rows:

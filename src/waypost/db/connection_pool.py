@@ -34,6 +34,8 @@ def create(
     """Create a connection pool with time limits. `relaxed`: a server crash can lose commits made there."""
     settings = {"lock_timeout": f"{_LOCK_SECONDS}s", "statement_timeout": f"{_STATEMENT_SECONDS}s", "timezone": "UTC"}
     settings["idle_in_transaction_session_timeout"] = f"{_IDLE_IN_TRANSACTION_SECONDS}s"
+    # Citus refuses to change `accounts` after several nodes changed rows in parallel. Other servers ignore the setting.
+    settings["citus.multi_shard_modify_mode"] = "sequential"
     if relaxed:
         settings["synchronous_commit"] = "off"
     # The kernel's default for unacknowledged data is 15 minutes.

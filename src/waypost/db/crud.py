@@ -3,6 +3,7 @@
 A record is a frozen dataclass; its field names are the columns that are read.
 """
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -10,9 +11,11 @@ from functools import cache
 from typing import Any, Generic, Literal, TypeVar
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     Delete,
+    Executable,
     Integer,
     Select,
     Table,
@@ -26,7 +29,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColumnDefault
 
 from waypost.core import clock
@@ -135,7 +137,7 @@ def add(
     """
     row = {"account": account, "created": clock.now(), **with_defaults(table, values)}
     with translate_unique_violation(unique_errors):
-        item, limit = tx.execute(_insert(table), row).one()
+        item, limit = tx.execute(_insert(table, tuple(row), tx.dialect.name), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
     check_item_limit(tx, account, table, limit)
     return int(item)
@@ -199,9 +201,10 @@ def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     page_counters.increment(tx, account, table.name, item, -1)
 
 
-def count_by(tx: Connection, column: ColumnElement[int], ids: Sequence[int]) -> Mapping[int, int]:
-    """Return the number of rows per id in an indexed `column`; ids without rows are missing."""
-    counts = select(column, func.count()).where(column.in_(ids)).group_by(column)
+def count_by(tx: Connection, account: int, column: Column[Any], ids: Sequence[int]) -> Mapping[int, int]:
+    """Return the number of the account's rows per id in an indexed `column`; ids without rows are missing."""
+    is_counted = (column.in_(ids), column.table.c.account == account)
+    counts = select(column, func.count()).where(*is_counted).group_by(column)
     return {int(item): count for item, count in tx.execute(counts)}
 
 
@@ -237,12 +240,17 @@ def _newest(table: Table, record: type[Any]) -> Select[Any]:
 
 
 @cache
-def _insert(table: Table) -> ReturningInsert[int, int | None]:
+def _insert(table: Table, names: tuple[str, ...], dialect: str) -> Executable:
     """Insert a row; return its id, and the limit of rows in the plan of its account."""
+    new = insert(table).values({name: bindparam(name) for name in names})
+    if dialect == "postgresql":  # Citus rejects subqueries in RETURNING
+        added = new.returning(table.c.id, table.c.account).cte("added")
+        plan_of_account = added.join(schema.accounts, schema.accounts.c.id == added.c.account).join(schema.plans)
+        return select(added.c.id, schema.plans.c.item_limit).select_from(plan_of_account)
     # As text, because SQLAlchemy omits table names in RETURNING for SQLite.
     plan = "SELECT plans.item_limit FROM accounts JOIN plans ON plans.id = accounts.plan"
     limit = literal_column(f"({plan} WHERE accounts.id = {table.name}.account)", Integer)
-    return insert(table).returning(table.c.id, limit)
+    return new.returning(table.c.id, limit)
 
 
 @cache
@@ -294,11 +302,16 @@ def translate_unique_violation(unique_errors: UniqueErrors | None) -> Iterator[N
         raise problem from error
 
 
+_ON_NODE = re.compile(r'constraint "(\w+)_\d+"')
+"""The message of a node of Citus, which appends a number to the name of a constraint."""
+
+
 def _constraint(error: IntegrityError) -> str:
     """The name of the violated unique constraint. PostgreSQL reports it; SQLite reports columns, or an index."""
     diagnosis = getattr(error.orig, "diag", None)
     if diagnosis is not None:
-        return str(diagnosis.constraint_name)
+        on_node = _ON_NODE.search(diagnosis.message_primary or "")
+        return str(diagnosis.constraint_name or (on_node and on_node[1]))
     _, _, columns = str(error.orig).partition("UNIQUE constraint failed: ")
     return _CONSTRAINTS_BY_COLUMNS.get(columns, "") if columns else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 from psycopg.adapt import Transformer
-from psycopg.pq import ExecStatus
+from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy import Connection
 
@@ -22,6 +22,7 @@ _CHECK_SECONDS = 0.5
 _IDLE_SECONDS = 1.0
 _PAUSE_SECONDS = 1.0  # after an error, until the next connection
 _PREPARED = "waypost_prepared"
+_NOT_SUPPORTED = b"0A000"
 
 
 class EventLoopReader:
@@ -107,6 +108,8 @@ class EventLoopReader:
         if is_complete and self._done is not None:
             done, self._done = self._done, None
             done(self._borrowed.rows)
+            if not self._borrowed.is_supported:
+                self.close()
 
     def _flush(self) -> None:
         """Send the remainder of a large query when the socket can take it."""
@@ -163,6 +166,8 @@ class _PreparedSelect:
         self._transformer = Transformer.from_context(driver)
         self.rows: Rows | None = None
         """Of the last query; None if it failed."""
+        self.is_supported = True
+        """False after the database refused the query, as a Citus cluster may (waypost.db.distribution)."""
         sql, self._names, self._constants = select.numbered(connection.dialect)
         self._name = f"waypost_{zlib.crc32(sql.encode())}".encode()
         prepared: set[bytes] = connection.info.setdefault(_PREPARED, set())
@@ -196,4 +201,6 @@ class _PreparedSelect:
             if result.status == ExecStatus.TUPLES_OK:
                 self._transformer.set_pgresult(result)
                 self.rows = self._transformer.load_rows(0, result.ntuples, tuple)
+            elif result.error_field(DiagnosticField.SQLSTATE) == _NOT_SUPPORTED:
+                self.is_supported = False
         return False

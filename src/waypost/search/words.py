@@ -23,12 +23,13 @@ _MAX_NAMED = 500
 
 @dataclass(frozen=True)
 class Word:
-    """An item matches a word by its text (folded), or if it is in one of the groups.
+    """An item of the account matches a word by its text (folded), or if it is in one of the groups.
 
     The groups are the ids of campaigns and channels with the word in their name, the hosts that it begins, and the
     items with an alias on a host that a short URL begins.
     """
 
+    account: int
     text: str
     campaigns: Sequence[int] = ()
     channels: Sequence[int] = ()
@@ -51,7 +52,8 @@ class Word:
 
     def items_of_channels(self, item: ColumnElement[int]) -> ColumnElement[int]:
         """Select the items in the channels; `item` is the column of channel_items with their ids."""
-        query = select(item).where(channel_items.c.channel.in_(self.channels), item.is_not(None))
+        c = channel_items.c
+        query = select(item).where(c.channel.in_(self.channels), c.account == self.account, item.is_not(None))
         return query.scalar_subquery()
 
     def begins_short_url(
@@ -71,7 +73,8 @@ def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequen
     if not texts:
         return ()
     campaign_names, channel_names = (_names(tx, table, account) for table in (campaigns, channels))
-    return [_word(text, campaign_names, channel_names, _hosts(tx, account), settings) for text in texts]
+    hosts = _hosts(tx, account)
+    return [_word(account, text, campaign_names, channel_names, hosts, settings) for text in texts]
 
 
 def short_url(tx: Connection, account: int, q: str, *, settings: Settings) -> tuple[str, str] | None:
@@ -79,7 +82,7 @@ def short_url(tx: Connection, account: int, q: str, *, settings: Settings) -> tu
     q = without_invisible(q).strip().strip(_PUNCTUATION)
     if "/" not in q or any(letter.isspace() for letter in q):
         return None
-    return _word(q, (), (), _hosts(tx, account), settings).short
+    return _word(account, q, (), (), _hosts(tx, account), settings).short
 
 
 def _hosts(tx: Connection, account: int) -> Sequence[str]:
@@ -93,6 +96,7 @@ def _names(tx: Connection, table: Table, account: int) -> Sequence[tuple[int, st
 
 
 def _word(
+    account: int,
     text: str,
     campaign_names: Sequence[tuple[int, str]],
     channel_names: Sequence[tuple[int, str]],
@@ -113,6 +117,7 @@ def _word(
         host = alias_namespace.OWN if own else name
         short = (host, alias_rules.normalize(alias, host))
     return Word(
+        account,
         folded(rest.removesuffix("/") or text),
         campaigns=_named(folded(text), campaign_names),
         channels=_named(folded(text), channel_names),

@@ -154,7 +154,7 @@ def _to_purge(tx: Connection, now: int, grace: int) -> Sequence[Any]:
 
 def _purge(tx: Connection, row: Any, now: int) -> bool:
     """Release a file's object. Its row and its number of downloads stay."""
-    statement = update(files).where(files.c.id == row.id, files.c.purged.is_(None))
+    statement = update(files).where(files.c.id == row.id, files.c.account == row.account, files.c.purged.is_(None))
     if tx.execute(statement.values(purged=now)).rowcount != 1:
         return False
     orphans.release(tx, row.account, row.object, row.size)

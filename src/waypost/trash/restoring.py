@@ -1,10 +1,12 @@
 """Restoration of deleted items: their rows get the values and the ids that they had."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, insert, select, text, tuple_, update
+from sqlalchemy import Connection, Table, bindparam, insert, select, text, update
 
 from waypost.core.errors import taken
 from waypost.db import change_log, crud, page_counters
@@ -104,18 +106,25 @@ def _claim_aliases(tx: Connection, account: int, name: str, entries: Sequence[En
     """Give the items their aliases, which were reserved for them."""
     named = sorted((entry for entry in entries if entry.alias is not None), key=lambda entry: (entry.host, entry.alias))
     c = aliases.c
-    for start in range(0, len(named), _BATCH):
-        part = named[start : start + _BATCH]
-        is_named = tuple_(c.host, c.alias).in_([(entry.host, entry.alias) for entry in part])
-        query = select(c.host, c.alias, c.item).where(is_named, c.account == account, c.kind.is_(None))
-        reserved = {(row.host, row.alias): row.item for row in tx.execute(query.with_for_update())}
+    for host, part in _by_host(named):
+        is_named = (c.host == host, c.alias.in_([entry.alias for entry in part]))
+        query = select(c.alias, c.item).where(*is_named, c.account == account, c.kind.is_(None))
+        reserved = {row.alias: row.item for row in tx.execute(query.with_for_update())}
         for entry in part:
-            if reserved.get((entry.host, str(entry.alias))) != entry.id:
+            if reserved.get(str(entry.alias)) != entry.id:
                 raise taken("custom", f"The alias {entry.alias} is in use. Change that of the other item first.")
             change_log.record(tx, entry.host, str(entry.alias))
         claim = update(aliases).where(c.host == bindparam("of_host"), c.alias == bindparam("of_alias"))
         values = [{"of_host": entry.host, "of_alias": entry.alias, "new": entry.item} for entry in part]
         tx.execute(claim.values(kind=name, item=bindparam("new")), values)
+
+
+def _by_host(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[Entry]]]:
+    """Yield the entries of each host, in parts. They are sorted by host."""
+    for host, of_host in groupby(entries, key=attrgetter("host")):
+        same = list(of_host)
+        for start in range(0, len(same), _BATCH):
+            yield host, same[start : start + _BATCH]
 
 
 def _put_back_parts(tx: Connection, account: int, kind: Kind, entries: Sequence[Entry]) -> None:
@@ -169,7 +178,8 @@ def _connect_in_trash(tx: Connection, account: int, reference: Reference, pairs:
             for row in rows:
                 if row["id"] in ids and row[reference.column] is None:
                     row.update(_connected(reference, parents[row["id"]]))
-            tx.execute(update(trash).where(trash.c.id == entry.id).values(content=entry.content))
+            is_entry = (trash.c.id == entry.id, trash.c.account == account)
+            tx.execute(update(trash).where(*is_entry).values(content=entry.content))
 
 
 def _connected(reference: Reference, parent: Any) -> Values:

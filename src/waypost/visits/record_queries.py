@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
+    BigInteger,
     Connection,
     FromClause,
     Select,
     String,
     Table,
     and_,
+    any_,
     bindparam,
     cast,
     func,
@@ -115,17 +118,36 @@ Resolved = LinkView | QrView | FileView | BioView
 
 
 def resolve(tx: Connection, names: Sequence[Name], settings: Settings) -> dict[Name, Resolved]:
-    """Return the records of those names that have one: plain links by one statement, others by one or two more each.
+    """Return the records of those names that have one: plain links together, others by one or two statements each.
 
     Aliases on a branded domain need its account to own the domain (decision 39).
     """
-    if len(names) == 1:
-        (host, alias) = names[0]
-        rows = _OWN_RECORD.fetch_all(tx, alias=alias) if host == OWN else _RECORD.fetch_all(tx, host=host, alias=alias)
-    else:
-        rows = NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
-    records = {(row[0], row[1]): _read_record(tx, row[2:], settings) for row in rows}
+    read_rows = _aliases_and_links if tx.dialect.name == "postgresql" else _rows
+    records = {(row[0], row[1]): _read_record(tx, row[2:], settings) for row in read_rows(tx, names)}
     return {name: record for name, record in records.items() if record is not None}
+
+
+def _rows(tx: Connection, names: Sequence[Name]) -> Sequence[tuple[Any, ...]]:
+    if len(names) > 1:
+        return NAMED_RECORDS["sqlite"].fetch_all(tx, names=json.dumps(names))
+    (host, alias) = names[0]
+    return _OWN_RECORD.fetch_all(tx, alias=alias) if host == OWN else _RECORD.fetch_all(tx, host=host, alias=alias)
+
+
+def _aliases_and_links(tx: Connection, names: Sequence[Name]) -> Sequence[tuple[Any, ...]]:
+    """Return the rows of `_rows` by a statement for the aliases and one for the links.
+
+    A Citus cluster stores aliases by host and links by account, and cannot join them (`waypost.db.distribution`).
+    """
+    if len(names) > 1:
+        named = _NAMED_ALIASES.fetch_all(tx, names=json.dumps(names))
+    else:
+        named = _ALIAS.fetch_all(tx, host=names[0][0], alias=names[0][1])
+    keys = [(account, item) for _, _, account, kind, item in named if kind == "link"]
+    accounts, items = [account for account, _ in keys], [item for _, item in keys]
+    rows = _LINKS.fetch_all(tx, accounts=accounts, items=items) if keys else ()
+    by_key = {("link", row[1], row[0]): row for row in rows}
+    return [(*row, *by_key.get((row[3], row[2], row[4]), _NO_LINK)) for row in named]
 
 
 def plain_links(rows: Sequence[Sequence[Any]]) -> dict[Name, Resolved] | None:
@@ -219,7 +241,8 @@ _SCHEME = (
 )
 
 
-_COLUMNS = (aliases.c.host, aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item, *LINK_COLUMNS)
+_ALIAS_COLUMNS = (aliases.c.host, aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item)
+_COLUMNS = (*_ALIAS_COLUMNS, *LINK_COLUMNS)
 _LINK_OF_ALIAS = and_(aliases.c.kind == "link", links.c.id == aliases.c.item, links.c.account == aliases.c.account)
 
 
@@ -244,12 +267,27 @@ _OWN_RECORD = DriverSelect(
 )
 _JSON_EACH = func.json_each(bindparam("names", type_=String)).table_valued("value")
 _JSON_ELEMENTS = func.json_array_elements(cast(bindparam("names", type_=String), JSON)).table_valued("value")
+_ELEMENT = tuple(func.json_extract_path_text(_JSON_ELEMENTS.c.value, index, type_=String) for index in ("0", "1"))
 NAMED_RECORDS = {
     "sqlite": _named_records(
         _JSON_EACH, *(func.json_extract(_JSON_EACH.c.value, path, type_=String) for path in ("$[0]", "$[1]"))
     ),
-    "postgresql": _named_records(
-        _JSON_ELEMENTS,
-        *(func.json_extract_path_text(_JSON_ELEMENTS.c.value, index, type_=String) for index in ("0", "1")),
-    ),
+    "postgresql": _named_records(_JSON_ELEMENTS, *_ELEMENT),
 }
+_ALIASES = select(*_ALIAS_COLUMNS).where(_IS_SERVED)
+_ALIAS = DriverSelect(
+    _ALIASES.select_from(aliases.outerjoin(domains, _OWNED_DOMAIN)).where(
+        aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias")
+    )
+)
+_IS_NAMED = and_(aliases.c.host == _ELEMENT[0], aliases.c.alias == _ELEMENT[1])
+_NAMED_ALIASES = DriverSelect(
+    _ALIASES.select_from(_JSON_ELEMENTS.join(aliases, _IS_NAMED).outerjoin(domains, _OWNED_DOMAIN))
+)
+_IDS = ARRAY(BigInteger)
+_LINKS = DriverSelect(
+    select(*LINK_COLUMNS).where(
+        links.c.account == any_(bindparam("accounts", type_=_IDS)), links.c.id == any_(bindparam("items", type_=_IDS))
+    )
+)
+_NO_LINK = (None,) * len(LINK_COLUMNS)

@@ -191,11 +191,11 @@ class Aggregate:
             totals[1] += is_first
             totals[2] += not taken
 
-    def totals(self, kind: str) -> list[tuple[int, int, int, int]]:
-        """Return (item, clicks, unique clicks, clicks not taken in advance) of each clicked item of a kind."""
+    def totals(self, kind: str) -> list[tuple[int, int, int, int, int]]:
+        """Return (item, account, clicks, unique clicks, clicks not taken in advance) of each clicked item of a kind."""
         return sorted(
-            (item, *counts.totals)  # type: ignore[misc]  # three of them
-            for (item_kind, item, _), counts in self._items.items()
+            (item, account, *counts.totals)  # type: ignore[misc]  # three of them
+            for (item_kind, item, account), counts in self._items.items()
             if item_kind == kind and counts.attributes
         )
 

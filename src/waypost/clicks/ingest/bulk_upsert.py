@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table
 
+from waypost.db import distribution
+
 T = TypeVar("T")
 _SQLITE_ROWS = 100
 _POSTGRES_ROWS = 5000
@@ -30,24 +32,27 @@ def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
 
 
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
-    """Add to columns of existing rows. An item of `rows` is an id, the increment of each column, and ignored values."""
+    """Add to columns of existing rows. An item of `rows` is an id, its account, the increments, and ignored values."""
     if tx.dialect.name == "sqlite":
         assignments = ", ".join(f"{name} = {name} + ?" for name in columns)
-        sql = f"UPDATE {table.name} SET {assignments} WHERE id = ?"
+        sql = f"UPDATE {table.name} SET {assignments} WHERE id = ? AND account = ?"
         for part in batches(rows, _SQLITE_ROWS):
-            tx.exec_driver_sql(sql, [(*row[1 : len(columns) + 1], row[0]) for row in part])
+            tx.exec_driver_sql(sql, [(*row[2 : len(columns) + 2], *row[:2]) for row in part])
         return
-    names = ("id", *columns)
+    names = ("id", "account", *columns)
     assignments = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)
-    # Lock all rows in the order of their ids before changing any, so that concurrent ingesters do not deadlock.
-    lock = f"SELECT id FROM {table.name} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE"
-    change = (
-        f"UPDATE {table.name} SET {assignments} FROM unnest({_placeholders(table, names)}) "
-        f"AS added ({', '.join(names)}) WHERE {table.name}.id = added.id"
-    )
+    is_added = " AND ".join(f"{table.name}.{name} = added.{name}" for name in names[:2])
+    added = f"FROM unnest({_placeholders(table, names)}) AS added ({', '.join(names)})"
+    change = f"UPDATE {table.name} SET {assignments} {added} WHERE {is_added}"
+    # Lock all rows in the order of their ids before changing any, so that concurrent ingesters do not deadlock. Citus
+    # locks no rows of many accounts, and ends one of two transactions that wait for each other: it is repeated.
+    is_wanted = "id = ANY(%s::bigint[]) AND account = ANY(%s::bigint[])"
+    lock = f"SELECT id FROM {table.name} WHERE {is_wanted} ORDER BY id FOR NO KEY UPDATE"
+    is_locked = not distribution.are_items_distributed(tx)
     for part in batches(rows, _POSTGRES_ROWS):
         arrays = tuple(_array_literal([row[index] for row in part]) for index in range(len(names)))
-        tx.exec_driver_sql(lock, arrays[:1])
+        if is_locked:
+            tx.exec_driver_sql(lock, arrays[:2])
         tx.exec_driver_sql(change, arrays)
 
 

@@ -62,7 +62,7 @@ def name_key() -> Column[str | None]:
 
 
 def _folded_name(context: Any) -> str:
-    return folded(context.get_current_parameters()["name"])
+    return folded(context.current_parameters["name"])
 
 
 def inherited_account() -> Column[int]:

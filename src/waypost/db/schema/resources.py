@@ -174,7 +174,7 @@ links = owned(
         postgresql_where=text("importedclicks > 0"),
     ),
     Index("links_account_urlhash", "account", "urlhash", "id"),
-    Index("links_campaign", "campaign", "id"),
+    Index("links_campaign", "campaign", "account", "id"),
     Index("links_account_status", "account", "status", "id"),
     Index("links_splash", "splash"),
     Index("links_overlay", "overlay"),

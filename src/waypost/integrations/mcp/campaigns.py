@@ -69,7 +69,7 @@ def read_campaign(context: ToolContext, arguments: ReadCampaign) -> CampaignCont
 
     def work(tx: Connection) -> Page[ops.CampaignLink]:
         ops.get_owned(tx, context.account, arguments.id)
-        return ops.page_of_links(tx, arguments.id, arguments.window)
+        return ops.page_of_links(tx, context.account, arguments.id, arguments.window)
 
     page = context.read(work)
     return CampaignContent(**paging(page), campaign=settings, links=[_link(link, context) for link in page.items])

@@ -10,8 +10,6 @@ from sqlalchemy import Connection
 
 from waypost.api.types import ItemId
 from waypost.core.errors import not_found
-from waypost.db import crud
-from waypost.db.schema import qrs
 from waypost.integrations.mcp.tool import Arguments, Result, Tool, ToolContext
 from waypost.items.links import ops as links
 from waypost.items.qr import api, ops
@@ -71,8 +69,7 @@ def show_qr_code(context: ToolContext, arguments: ShowQrCode) -> QrPicture:
     settings, item = context.settings, arguments.id
 
     def of_code(tx: Connection) -> tuple[Draft, str]:
-        crud.require_owned(tx, qrs, context.account, item)
-        draft = ops.saved(tx, item, settings)
+        draft = ops.saved(tx, context.account, item, settings)
         if draft is None:
             raise not_found("QR code")
         return draft, api.picture_url(draft.alias, context)

@@ -37,7 +37,7 @@ def read_bio_page(context: Context, id: PathId) -> BioAnswer:
         return (
             bio,
             reports.block(tx, context.account, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks),
-            ops.block_clicks(tx, id),
+            ops.block_clicks(tx, context.account, id),
         )
 
     bio, data, clicks = context.read_after_ingest(work)

@@ -137,7 +137,8 @@ def _remove_unused_pictures(tx: Connection, account: int, bio: int, before: Bio)
         pictures.remove_unused(tx, account, bio, used)
 
 
-def block_clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:
+def block_clicks(tx: Connection, account: int, bio: int) -> Mapping[int, tuple[int, int]]:
     """Return (clicks, unique clicks) of the page's blocks by their ids (index bio_blocks_bio)."""
-    query = select(bio_blocks.c.id, bio_blocks.c.clicks, bio_blocks.c.uniqueclicks).where(bio_blocks.c.bio == bio)
+    c = bio_blocks.c
+    query = select(c.id, c.clicks, c.uniqueclicks).where(c.bio == bio, c.account == account)
     return {row.id: (row.clicks, row.uniqueclicks) for row in tx.execute(query)}

@@ -129,7 +129,7 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
         forms = form_blocks.own_forms(tx, context.account)
         if id is None:
             return forms, None, {}
-        return forms, ops.get_owned(tx, context.account, id), ops.block_clicks(tx, id)
+        return forms, ops.get_owned(tx, context.account, id), ops.block_clicks(tx, context.account, id)
 
     forms, bio, clicks = context.read_after_ingest(work)
     return context.render(

@@ -146,7 +146,7 @@ def read_campaign(context: Context, id: PathId) -> CampaignDetails:
 
     def work(tx: Connection) -> tuple[ops.Campaign, str, int | None]:
         campaign = ops.get_owned(tx, context.account, id)
-        return campaign, ops.get_username(tx, context.account), ops.get_winner(tx, id)
+        return campaign, ops.get_username(tx, context.account), ops.get_winner(tx, context.account, id)
 
     campaign, username, winner_link = context.read_after_ingest(work)
     fields = _fields(context, campaign, username)

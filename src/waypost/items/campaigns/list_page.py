@@ -62,9 +62,7 @@ async def _read_page(request: Request, services: Services, campaign: PublicCampa
     if not is_valid_name(q, _MAX_SEARCH):
         return LinkPage((), 0, number)
     now = clock.now()
-    return await services.visits.read(
-        lambda tx: list_page_query.list_links(tx, campaign.id, number=number, q=q, now=now)
-    )
+    return await services.visits.read(lambda tx: list_page_query.list_links(tx, campaign, number=number, q=q, now=now))
 
 
 async def _find_campaign(request: Request, services: Services, campaign: int) -> tuple[PublicCampaign | None, bool]:

@@ -61,18 +61,19 @@ def find_campaign(tx: Connection, campaign: int) -> PublicCampaign | None:
     return PublicCampaign(*row) if row else None
 
 
-def list_links(tx: Connection, campaign: int, *, number: int, q: str, now: int) -> LinkPage:
+def list_links(tx: Connection, campaign: PublicCampaign, *, number: int, q: str, now: int) -> LinkPage:
     """Return a page of usable links. `q` searches what the page shows: titles, sites and aliases."""
     c = links.c
     start = (number - 1) * PER_PAGE
-    query = usable(select(c.host, domains.c.scheme, c.alias, c.title, c.url), campaign, now).order_by(c.id.desc())
+    key = (campaign.account, campaign.id, now)
+    query = usable(select(c.host, domains.c.scheme, c.alias, c.title, c.url), *key).order_by(c.id.desc())
     if q:
         term = folded(q)
         # The search column also contains private text such as descriptions, so it only narrows the candidates.
         rows = tx.execute(query.where(c.search.contains(term, autoescape=True)))
         matches = [link for link in map(_listed_link, rows) if _matches(link, term)]
         return LinkPage(matches[start : start + PER_PAGE], len(matches), number)
-    total = tx.execute(usable(select(func.count(c.id)), campaign, now)).scalar_one()
+    total = tx.execute(usable(select(func.count(c.id)), *key)).scalar_one()
     rows_of_page = tx.execute(query.limit(PER_PAGE).offset(start)) if start < total else ()
     return LinkPage([_listed_link(row) for row in rows_of_page], int(total), number)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, Select, func, or_, select, update
+from sqlalchemy import Connection, Select, and_, func, or_, select, update
 
 from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
@@ -150,9 +150,8 @@ def remove(tx: Connection, account: int, campaign: int) -> None:
     """Delete a campaign and keep its links."""
     crud.lock_row(tx, campaigns, account, campaign)
     _release(tx, get_owned(tx, account, campaign).slug)
-    # The subquery makes the database use links_campaign instead of reading all links of the account.
-    members = select(links.c.id).where(links.c.campaign == campaign)
-    tx.execute(update(links).where(links.c.account == account, links.c.id.in_(members)).values(campaign=None))
+    owned_by = (links.c.account == account, links.c.campaign == campaign)
+    tx.execute(update(links).where(*owned_by).values(campaign=None))
     crud.remove(tx, campaigns, account, campaign)
 
 
@@ -199,23 +198,19 @@ def candidates(
     return [Candidate(**row) for row in tx.execute(newest).mappings()]
 
 
-def link_counts(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
+def link_counts(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links by campaign, without campaigns that have none (index links_campaign)."""
-    c = links.c
-    query = select(c.campaign, func.count()).where(c.campaign.in_(ids)).group_by(c.campaign)
-    return {int(row[0]): int(row[1]) for row in tx.execute(query)}
+    return crud.count_by(tx, account, links.c.campaign, ids)
 
 
-def get_winner(tx: Connection, campaign: int) -> int | None:
-    """Return the winning link of a campaign. The caller has checked the owner with `get_owned`."""
-    return tx.execute(select(rotator_state.c.winner).where(rotator_state.c.campaign == campaign)).scalar_one_or_none()
+def get_winner(tx: Connection, account: int, campaign: int) -> int | None:
+    """Return the winning link of a campaign."""
+    c = rotator_state.c
+    return tx.execute(select(c.winner).where(c.campaign == campaign, c.account == account)).scalar_one_or_none()
 
 
 def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> list[CampaignLink]:
-    """Return the links of a campaign and those that its rotator sent visitors to in the span, oldest first.
-
-    The caller has checked the owner with `get_owned`.
-    """
+    """Return the links of a campaign and those that its rotator sent visitors to in the span, oldest first."""
     return links_of_sources(
         tx, account, campaign, reports.label_counts(tx, account, "campaign", campaign, "source", span)
     )
@@ -224,29 +219,27 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
 def links_of_sources(tx: Connection, account: int, campaign: int, sources: Mapping[str, int]) -> list[CampaignLink]:
     """Return the links as `links_by_clicks`, from the clicks by source."""
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
-    was_used = (links.c.account == account) & links.c.id.in_(list(clicks)[:_MAX_LINKS])
-    query = _select_links(campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each side
+    was_used = links.c.id.in_(list(clicks)[:_MAX_LINKS])
+    query = _select_links(account, campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each
     rows = tx.execute(query.order_by(links.c.id).limit(_MAX_LINKS)).mappings()
     return [CampaignLink(**{**row, "clicks": clicks.get(row["id"], 0)}) for row in rows]
 
 
-def page_of_links(tx: Connection, campaign: int, window: PageRequest) -> Page[CampaignLink]:
-    """Return a page of a campaign's links, oldest first (index links_campaign).
-
-    The caller has checked the owner with `get_owned`.
-    """
-    total = link_counts(tx, [campaign]).get(campaign, 0)
-    query = _select_links(campaign).where(links.c.campaign == campaign).order_by(links.c.id)
+def page_of_links(tx: Connection, account: int, campaign: int, window: PageRequest) -> Page[CampaignLink]:
+    """Return a page of a campaign's links, oldest first (index links_campaign)."""
+    total = link_counts(tx, account, [campaign]).get(campaign, 0)
+    query = _select_links(account, campaign).where(links.c.campaign == campaign).order_by(links.c.id)
     rows = tx.execute(query.limit(window.limit).offset(window.offset)).mappings() if window.offset < total else ()
     return Page([CampaignLink(**row) for row in rows], total, window)
 
 
-def _select_links(campaign: int) -> Select[Any]:
+def _select_links(account: int, campaign: int) -> Select[Any]:
     c, r = links.c, rotator_links.c
     columns = (c.id, c.host, domains.c.scheme, c.alias, c.title, c.clicks, r.quota)
     settings = (func.coalesce(r.weight, 1).label("weight"), func.coalesce(r.given, 0).label("given"))
     query = select(*columns, *settings).outerjoin(domains, domains.c.host == c.host)
-    return query.outerjoin(rotator_links, (r.link == c.id) & (r.campaign == campaign))
+    settings_of_link = and_(r.link == c.id, r.campaign == campaign, r.account == c.account)
+    return query.outerjoin(rotator_links, settings_of_link).where(c.account == account)
 
 
 def _validated(slug: str | None) -> str | None:

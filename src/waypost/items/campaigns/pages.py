@@ -47,7 +47,7 @@ class _LinkRows(Body):
 def list_campaigns(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, int], str]:
         page = ops.page(tx, context.account, context.page_request())
-        link_counts = ops.link_counts(tx, [campaign.id for campaign in page.items])
+        link_counts = ops.link_counts(tx, context.account, [campaign.id for campaign in page.items])
         return page, link_counts, ops.get_username(tx, context.account)
 
     page, link_counts, username = context.read_after_ingest(work)
@@ -104,7 +104,7 @@ def update_links(context: PageContext, id: int) -> Response:
 
     def work(tx: Connection, body: _LinkRows) -> None:
         ops.get_owned(tx, context.account, id)
-        page = ops.page_of_links(tx, id, context.page_request())
+        page = ops.page_of_links(tx, context.account, id, context.page_request())
         form.reject_stale(_rows(page))
         links = {link.id: link for link in page.items}
         for row in body.place:
@@ -177,7 +177,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
             links = ops.links_of_sources(tx, context.account, id, loaded.report.dimensions["sources"])
         else:
             links = ops.links_by_clicks(tx, context.account, id, period.span)
-        return links, ops.get_winner(tx, id)
+        return links, ops.get_winner(tx, context.account, id)
 
     links, winner = context.read(work)
     rotator = rotator_url(context.settings.base, campaign.slug)
@@ -201,7 +201,10 @@ def show_statistics(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/campaigns/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    campaign, link_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.link_counts(tx, [id])))
+    account = context.account
+    campaign, link_counts = context.read(
+        lambda tx: (ops.get_owned(tx, account, id), ops.link_counts(tx, account, [id]))
+    )
     return context.render("campaigns/delete.html", campaign=campaign, link_count=link_counts.get(id, 0))
 
 
@@ -214,8 +217,8 @@ def delete_campaign(context: PageContext, id: int) -> Response:
 def _links_page(context: PageContext, id: int, *, rotator_form: Form | None = None, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.CampaignLink], int | None, str]:
         campaign = ops.get_owned(tx, context.account, id)
-        page = ops.page_of_links(tx, id, context.page_request())
-        return campaign, page, ops.get_winner(tx, id), ops.get_username(tx, context.account)
+        page = ops.page_of_links(tx, context.account, id, context.page_request())
+        return campaign, page, ops.get_winner(tx, context.account, id), ops.get_username(tx, context.account)
 
     campaign, page, winner, username = context.read_after_ingest(work)
     submitted_rows = rotator_form["place"] if rotator_form else ()
@@ -267,7 +270,8 @@ def _assign_to_cells(tx: Connection, context: PageContext, id: int, form: Form) 
 
     The error of the table stays if a fault is in no cell of the page.
     """
-    campaign, page = ops.get_owned(tx, context.account, id), ops.page_of_links(tx, id, context.page_request())
+    account = context.account
+    campaign, page = ops.get_owned(tx, account, id), ops.page_of_links(tx, account, id, context.page_request())
     links, parts = {str(link.id) for link in page.items}, _cells(campaign)
     rows, cells = form["place"], dict[str, str]()
     for (_, *location), text in form.faults.items():

@@ -8,9 +8,10 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, updat
 
 from waypost.db.database import upsert
 from waypost.db.driver_statements import DriverSelect
-from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
+from waypost.db.schema import accounts, campaigns, rotator_links, rotator_state
 from waypost.items.campaigns import rotator_candidates
 from waypost.items.campaigns.rotator_candidates import CandidateQuery, RotatorLink
+from waypost.urls import alias_namespace
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.click_limits import take_click
 from waypost.visits.link_record import LinkView, find_link
@@ -44,7 +45,7 @@ class Rotator:
 
     def candidates(self, now: int) -> CandidateQuery:
         """Return the query for the usable links at the second `now`."""
-        return CandidateQuery(self.id, self.rotation == "weighted", now)
+        return CandidateQuery(self.account, self.id, self.rotation == "weighted", now)
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,18 @@ _ROTATOR = DriverSelect(
         *(_c.id, _c.account, accounts.c.username, _c.slug, _c.public, _c.rotation, _c.sticky, _c.winner),
         rotator_state.c.winner.label("won"),
     )
-    .join(aliases, and_(aliases.c.item == _c.id, aliases.c.kind == "campaign"))
     .join(accounts, accounts.c.id == _c.account)
     .outerjoin(rotator_state, and_(rotator_state.c.campaign == _c.id, rotator_state.c.account == _c.account))
-    .where(aliases.c.host == ROTATORS, aliases.c.alias == bindparam("slug"))
+    .where(_c.id == bindparam("campaign"), _c.account == bindparam("account"))
 )
 
 
 def find_rotator(tx: Connection, slug: str) -> Rotator | None:
     """Return the rotator at `/r/<slug>`."""
-    rows = _ROTATOR.fetch_all(tx, slug=slug)
+    holder = alias_namespace.find(tx, ROTATORS, slug)
+    if holder is None or holder.kind != "campaign":
+        return None
+    rows = _ROTATOR.fetch_all(tx, campaign=holder.item, account=holder.account)
     return Rotator(*rows[0]) if rows else None
 
 

@@ -38,21 +38,31 @@ class RotatorLink:
 class CandidateQuery:
     """Parameters of this module's statements. `now` is in seconds; `weighted`: only links with a weight above 0."""
 
+    account: int
     campaign: int
     weighted: bool
     now: int
 
     def read(self, tx: Connection, query: DriverSelect, **values: int) -> list[RotatorLink]:
         """Return the links that a statement selects."""
-        rows = query.fetch_all(tx, campaign=self.campaign, now=self.now, min_weight=int(self.weighted), **values)
+        rows = query.fetch_all(tx, **self.key, now=self.now, min_weight=int(self.weighted), **values)
         return [RotatorLink(*row) for row in rows]
 
+    @property
+    def key(self) -> dict[str, int]:
+        """The parameters that identify the campaign."""
+        return {"account": self.account, "campaign": self.campaign}
 
-def usable(query: Select[Any], campaign: int | BindParameter[int], now: int | BindParameter[int]) -> Select[Any]:
+
+_Value = int | BindParameter[int]
+
+
+def usable(query: Select[Any], account: _Value, campaign: _Value, now: _Value) -> Select[Any]:
     """Restrict a query to a campaign's links that redirect every visitor (decision 51; index links_campaign)."""
     c = links.c
     is_domain_of_link = and_(domains.c.host == c.host, domains.c.account == c.account)
     return query.outerjoin_from(links, domains, is_domain_of_link).where(
+        c.account == account,
         c.campaign == campaign,
         c.status != "disabled",
         c.password.is_(None),
@@ -68,10 +78,16 @@ def is_below_quota() -> ColumnElement[bool]:
 
 
 _weight = func.coalesce(rotator_links.c.weight, 1)
-_SETTINGS_OF_LINK = and_(rotator_links.c.link == links.c.id, rotator_links.c.campaign == links.c.campaign)
+_SETTINGS_OF_LINK = and_(
+    *(
+        rotator_links.c[name] == links.c[column]
+        for name, column in (("link", "id"), ("campaign",) * 2, ("account",) * 2)
+    )
+)
 _CANDIDATES = (
     usable(
         select(links.c.id, links.c.clicklimit, _weight.label("weight"), rotator_links.c.quota),
+        bindparam("account", type_=links.c.account.type),
         bindparam("campaign", type_=links.c.id.type),
         bindparam("now", type_=links.c.expiry.type),
     )
@@ -84,10 +100,10 @@ _IS_BETWEEN = and_(links.c.id > bindparam("after"), links.c.id <= bindparam("upt
 _BETWEEN = DriverSelect(_CANDIDATES.where(_IS_BETWEEN).order_by(links.c.id).limit(_BATCH))
 _ALL = DriverSelect(_CANDIDATES.order_by(links.c.id))
 _FIRST = DriverSelect(_CANDIDATES.order_by(links.c.id).limit(FEW_LINKS + 1))
-_IN_CAMPAIGN = links.c.campaign == bindparam("campaign")
+_IN_CAMPAIGN = and_(links.c.account == bindparam("account"), links.c.campaign == bindparam("campaign"))
 _COUNT = select(func.count()).select_from(links).where(_IN_CAMPAIGN)
 _NTH = select(links.c.id).where(_IN_CAMPAIGN).order_by(links.c.id).limit(1).offset(bindparam("n"))
-_OF_CAMPAIGN = rotator_links.c.campaign == bindparam("campaign")
+_OF_CAMPAIGN = and_(rotator_links.c.account == bindparam("account"), rotator_links.c.campaign == bindparam("campaign"))
 _WEIGHTS = (
     select(rotator_links.c.weight, func.count())
     .where(_OF_CAMPAIGN, rotator_links.c.weight > 0)
@@ -152,7 +168,7 @@ def _draw_links(tx: Connection, query: CandidateQuery) -> Iterator[int | None]:
     With weights: every link has one ticket, and every explicit weight has tickets of its own. A default ticket drawn
     for a link with an explicit weight is rejected, so each link gets exactly its weight.
     """
-    parameters = {"campaign": query.campaign}
+    parameters = query.key
     count = int(tx.execute(_COUNT, parameters).scalar_one())
     weights: Sequence[tuple[int, int]] = ()
     if query.weighted:

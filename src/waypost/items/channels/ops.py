@@ -110,9 +110,9 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
     tx.execute(channel_items.delete().where(c.channel == channel, c.account == account, c[column] == item))
 
 
-def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
+def sizes(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of items per channel; empty channels are missing (index channel_items_channel_id)."""
-    return crud.count_by(tx, channel_items.c.channel, ids)
+    return crud.count_by(tx, account, channel_items.c.channel, ids)
 
 
 def candidates(
@@ -123,7 +123,8 @@ def candidates(
     column, table = _COLUMN_AND_TABLE[kind]
     c, assigned_item = table.c, channel_items.c[column]
     title = func.coalesce(func.nullif(c.title, ""), c.name) if kind == "bio" else c.name if kind == "qr" else c.title
-    assigned = select(assigned_item).where(channel_items.c.channel == channel, assigned_item.is_not(None))
+    is_assigned = (channel_items.c.channel == channel, channel_items.c.account == account, assigned_item.is_not(None))
+    assigned = select(assigned_item).where(*is_assigned)
     unassigned = (c.account == account) & c.id.not_in(assigned)
     if kind == "links":
         unassigned &= and_(true(), *(word.link_condition(links) for word in words))

@@ -26,7 +26,7 @@ _TYPES: tuple[ops.ItemType, ...] = get_args(ops.ItemType)
 def list_channels(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.sizes(tx, [channel.id for channel in page.items])
+        return page, ops.sizes(tx, context.account, [channel.id for channel in page.items])
 
     page, item_counts = context.read(work)
     # Starred channels come first on their page.
@@ -122,7 +122,8 @@ def remove_items(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/channels/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    channel, item_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.sizes(tx, [id])))
+    account = context.account
+    channel, item_counts = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.sizes(tx, account, [id])))
     return context.render("channels/delete.html", channel=channel, item_count=item_counts.get(id, 0))
 
 

@@ -97,7 +97,7 @@ def page(
 
     The newest are first. Every page costs the same without a name; otherwise the cost grows with the account's files.
     """
-    word = Word(folded(name), short=short)
+    word = Word(account, folded(name), short=short)
     if not word.text:
         return _page(tx, account, window, None)
     is_named = files.c.search.contains(word.text, autoescape=True)
@@ -116,19 +116,19 @@ def _page(
 ) -> Page[Details]:
     if condition is None and order == "date":
         newest = crud.page(tx, files, account, window, _Id)
-        return Page(_get_many(tx, [item.id for item in newest.items], Details), newest.result, window)
+        return Page(_get_many(tx, account, [item.id for item in newest.items], Details), newest.result, window)
     matches = (files.c.account == account) & (true() if condition is None else condition)
     total = tx.execute(select(func.count()).select_from(files).where(matches)).scalar_one()
     sort_key = {"date": files.c.id, "downloads": files.c.downloads, "size": files.c.size}[order]
     query = select(files.c.id).where(matches).order_by(sort_key.desc(), files.c.id.desc())
     ids = tx.execute(query.limit(window.limit).offset(window.offset)).scalars().all() if window.offset < total else ()
-    return Page(_get_many(tx, ids, Details), total, window)
+    return Page(_get_many(tx, account, ids, Details), total, window)
 
 
 def get_owned(tx: Connection, account: int, file: int) -> Details:
     """Return one file. Raises NOT_FOUND."""
     crud.require_owned(tx, files, account, file)
-    for details in _get_many(tx, [file], Details):
+    for details in _get_many(tx, account, [file], Details):
         return details
     raise not_found("file")  # deleted since the previous statement, in a transaction that writes
 
@@ -188,7 +188,7 @@ def add(tx: Connection, account: int, stored: StoredObject, *, settings: Setting
     }
     file = crud.add(tx, files, account, values)
     alias_namespace.claim(tx, account, "file", file, host=host, alias=alias)
-    return _get_many(tx, [file], File)[0]
+    return _get_many(tx, account, [file], File)[0]
 
 
 def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) -> None:
@@ -202,7 +202,7 @@ def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) ->
         field = "expiry" if "expiry" in fields else "maxdownloads"
         raise invalid(field, f"{field} cannot restore this file: its content was deleted. Please upload it again.")
     if not after.has_ended(clock.now()):
-        tx.execute(update(files).where(files.c.id == file).values(ended=None))
+        crud.change(tx, files, account, file, {"ended": None})
     change_log.record(tx, before.host, before.alias)
 
 
@@ -210,7 +210,8 @@ def remove(tx: Connection, account: int, file: int) -> None:
     """Delete a file. Its alias stays reserved for the account; cleanup removes its bytes soon."""
     crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
-    object_name = tx.execute(select(files.c.object).where(files.c.id == file)).scalar_one()
+    is_owned = (files.c.id == file, files.c.account == account)
+    object_name = tx.execute(select(files.c.object).where(*is_owned)).scalar_one()
     alias_namespace.release(tx, host=before.host, alias=before.alias)
     if before.purged is None:
         orphans.release(tx, account, object_name, before.size)
@@ -251,9 +252,10 @@ class _Id:
     id: int
 
 
-def _get_many(tx: Connection, ids: Sequence[int], record: type[R]) -> list[R]:
-    """Return the files with these ids, in this order, without those that do not exist."""
+def _get_many(tx: Connection, account: int, ids: Sequence[int], record: type[R]) -> list[R]:
+    """Return the account's files with these ids, in this order, without those that do not exist."""
     columns = [files.c[field.name] for field in fields_of(record) if field.name != "scheme"]
     query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == files.c.host)
-    files_by_id = {row["id"]: record(**row) for row in tx.execute(query.where(files.c.id.in_(ids))).mappings()}
+    rows = tx.execute(query.where(files.c.account == account, files.c.id.in_(ids))).mappings()
+    files_by_id = {row["id"]: record(**row) for row in rows}
     return [files_by_id[file] for file in ids if file in files_by_id]

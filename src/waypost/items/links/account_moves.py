@@ -15,6 +15,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    and_,
     bindparam,
     delete,
     func,
@@ -59,16 +60,22 @@ _SET_ACCOUNT = (
     .where(aliases.c.host == bindparam("of_host"), aliases.c.alias == bindparam("of_alias"))
     .values(account=bindparam("target"))
 )
+
+
+def _names(table: Table, column: ColumnElement[Any], *, of: Table | None = None) -> Select[int, str]:
+    """Select links and the names of rows that they refer to in a column, which can be one of another table."""
+    query = select(_c.id, table.c.name)
+    if of is not None:
+        query = query.join(of, and_(of.c.link == _c.id, of.c.account == _c.account))
+    return query.join(table, and_(table.c.id == column, table.c.account == _c.account))
+
+
 _LOST: Mapping[str, Select[int, str]] = {
-    "campaign": select(_c.id, campaigns.c.name).join(campaigns, campaigns.c.id == _c.campaign),
-    "splash page": select(_c.id, splashes.c.name).join(splashes, splashes.c.id == _c.splash),
-    "overlay": select(_c.id, overlays.c.name).join(overlays, overlays.c.id == _c.overlay),
-    "channel": select(_c.id, channels.c.name)
-    .join(channel_items, channel_items.c.link == _c.id)
-    .join(channels, channels.c.id == channel_items.c.channel),
-    "pixel": select(_c.id, pixels.c.name)
-    .join(link_pixels, link_pixels.c.link == _c.id)
-    .join(pixels, pixels.c.id == link_pixels.c.pixel),
+    "campaign": _names(campaigns, _c.campaign),
+    "splash page": _names(splashes, _c.splash),
+    "overlay": _names(overlays, _c.overlay),
+    "channel": _names(channels, channel_items.c.channel, of=channel_items),
+    "pixel": _names(pixels, link_pixels.c.pixel, of=link_pixels),
 }
 """The names of what a link loses, by kind."""
 

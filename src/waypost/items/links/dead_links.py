@@ -7,9 +7,9 @@ after one success. Redirects of the link are not affected.
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, and_, case, false, func, insert, or_, select, true, update
+from sqlalchemy import Connection, Select, and_, bindparam, case, false, func, insert, or_, select, true, update
 
 from waypost.db.schema import accounts, link_checks, links
 
@@ -50,16 +50,20 @@ class CheckResult:
 def enroll(tx: Connection, now: int) -> bool:
     """Make checks of new links due now (index link_checks_link). Return whether there may be more new links."""
     newest = select(func.coalesce(func.max(link_checks.c.link), 0)).scalar_subquery()
-    is_enrolled = select(link_checks.c.link).where(link_checks.c.link == links.c.id).exists()
-    new_links = select(links.c.account, links.c.id.label("link")).where(
-        links.c.id > newest - _ENROLL_OVERLAP, ~is_enrolled
-    )
+    own_check = (link_checks.c.link == links.c.id, link_checks.c.account == links.c.account)
+    is_new = (links.c.id > newest - _ENROLL_OVERLAP, ~select(link_checks.c.link).where(*own_check).exists())
+    new = tx.execute(select(links.c.account, links.c.id).where(*is_new).order_by(links.c.id).limit(_ENROLL_LIMIT)).all()
+    for account in sorted({row.account for row in new}):
+        _enroll(tx, account, [row.id for row in new if row.account == account], now)
+    return len(new) == _ENROLL_LIMIT
+
+
+def _enroll(tx: Connection, account: int, ids: Sequence[int], now: int) -> None:
     # The row lock prevents a concurrent deletion; SQLite has one writer at a time anyway.
-    locked = new_links.order_by(links.c.id).limit(_ENROLL_LIMIT).with_for_update(read=True, key_share=True, of=links)
-    rows = [{**row, "due": now} for row in tx.execute(locked).mappings()]
-    if rows:
-        tx.execute(insert(link_checks), rows)
-    return len(rows) == _ENROLL_LIMIT
+    kept = select(links.c.id).where(links.c.account == account, links.c.id.in_(ids)).order_by(links.c.id)
+    existing = tx.execute(kept.with_for_update(read=True, key_share=True)).scalars().all()
+    if existing:
+        tx.execute(insert(link_checks), [{"account": account, "link": link, "due": now} for link in existing])
 
 
 def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[list[LinkCheck], bool]:
@@ -84,9 +88,9 @@ def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[l
         .limit(limit)
     )
     rows = tx.execute(query).all()
-    _update(tx, [row.id for row in rows if not row.is_checked], {**_UNKNOWN, "due": now + period})
+    _update(tx, [row for row in rows if not row.is_checked], {**_UNKNOWN, "due": now + period})
     until = now + _CLAIM_SECONDS
-    _update(tx, [row.id for row in rows if row.is_checked], {"due": until})
+    _update(tx, [row for row in rows if row.is_checked], {"due": until})
     return [LinkCheck(row.account, row.id, row.url, until) for row in rows if row.is_checked], bool(rows)
 
 
@@ -158,9 +162,12 @@ def get_results(tx: Connection, account: int, ids: Iterable[int]) -> Mapping[int
     return {link: CheckResult(*result) for link, *result in tx.execute(query)}
 
 
-def _update(tx: Connection, ids: Sequence[int], values: dict[str, object]) -> None:
-    if ids:
-        tx.execute(update(link_checks).where(link_checks.c.link.in_(ids)).values(values))
+def _update(tx: Connection, checks: Iterable[Any], values: dict[str, object]) -> None:
+    """Update the checks, by account and link."""
+    keys = [{"of_account": row.account, "of_link": row.id} for row in checks]
+    if keys:
+        is_checked = (link_checks.c.account == bindparam("of_account"), link_checks.c.link == bindparam("of_link"))
+        tx.execute(update(link_checks).where(*is_checked).values(values), keys)
 
 
 def _with_jitter(period: int) -> int:

@@ -14,7 +14,7 @@ def find_by_destination(tx: Connection, account: int, url: str, *, without: int 
     is_same = (links.c.account == account, links.c.urlhash == url_hash(url), links.c.url == url, links.c.id != without)
     query = select(links.c.id).where(*is_same)
     ids = tx.execute(query.order_by(links.c.id.desc()).limit(1)).scalars().all()
-    return next(iter(ops.get_many(tx, ids)), None)
+    return next(iter(ops.get_many(tx, account, ids)), None)
 
 
 def duplicate(tx: Connection, account: int, link: int, *, settings: Settings) -> ops.Address:

@@ -7,7 +7,7 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Select, String, and_, cast, or_, select
 
 from waypost.core import clock
-from waypost.db.schema import aliases, campaigns, channel_items, channels, links
+from waypost.db.schema import aliases, channel_items, channels, links
 from waypost.items.links import dead_links
 from waypost.items.links.columns import Status
 from waypost.urls import alias_namespace
@@ -48,16 +48,15 @@ def filtered_ids(account: int, link_filter: LinkFilter) -> Select[int]:
         return dead_links.dead_link_ids(account)
     owned_channel = select(channels.c.id).where(channels.c.id == link_filter.channel, channels.c.account == account)
     in_channel = select(channel_items.c.link).where(
-        channel_items.c.channel == owned_channel.scalar_subquery(), channel_items.c.link.is_not(None)
+        channel_items.c.channel == owned_channel.scalar_subquery(),
+        channel_items.c.account == account,
+        channel_items.c.link.is_not(None),
     )
     if link_filter.channel is not None and link_filter == LinkFilter(channel=link_filter.channel):
         return in_channel
-    query = select(links.c.id)
+    query = select(links.c.id).where(links.c.account == account)
     if link_filter.campaign is not None:
-        is_owned = (campaigns.c.id == link_filter.campaign, campaigns.c.account == account)
-        query = query.where(links.c.campaign == select(campaigns.c.id).where(*is_owned).scalar_subquery())
-    else:
-        query = query.where(links.c.account == account)
+        query = query.where(links.c.campaign == link_filter.campaign)
     if link_filter.dead:
         query = query.where(links.c.id.in_(dead_links.dead_link_ids(account)))
     if link_filter.status is not None:

@@ -54,7 +54,7 @@ def _rows(tx: Connection, context: PageContext, query: ListQuery, below: int | N
 
 
 def _rows_of(tx: Connection, context: PageContext, ids: Sequence[int]) -> Sequence[Sequence[Any]]:
-    listed = ops.get_many(tx, ids)
+    listed = ops.get_many(tx, context.account, ids)
     details = list_state.read(tx, context.account, listed, with_dead=False)
     return [_row(context, link, details) for link in listed if link.id in details.states]
 

@@ -75,7 +75,7 @@ def page(
     `short`: the (host, alias) of a short URL that is `q`; links match it, too, if it begins theirs.
     """
     if folded(q) or link_filter != NO_FILTER:
-        word = Word(folded(q), short=short)
+        word = Word(account, folded(q), short=short)
         return _page_of_matches(tx, account, window, order=order, q=word, link_filter=link_filter)
     total = page_counters.total(tx, account, links.name)
     if window.offset >= total:
@@ -83,7 +83,7 @@ def page(
     if order == "click":
         owned = select(links.c.id).where(links.c.account == account)
         ids = _ids_from_nearer_end(tx, owned, window, total, links.c.clicks, links.c.id)
-        return Page(get_many(tx, ids), total, window)
+        return Page(get_many(tx, account, ids), total, window)
     ceiling, skip = page_counters.start_of_page(tx, account, links.name, window.offset)
     return Page(newest(tx, account, ceiling=ceiling, limit=window.limit, offset=skip), total, window)
 
@@ -125,7 +125,7 @@ def _plan(
             return _Plan(matches.where(passes(account, link_filter, matches.selected_columns[0])))
     link = filtered.selected_columns[0]
     if link is not links.c.id:
-        filtered = filtered.join(links, links.c.id == link)
+        filtered = filtered.join(links, (links.c.id == link) & (links.c.account == account))
     is_counted_apart = link_filter == NO_FILTER and tx.dialect.name == "postgresql"
     counted = search_index.tested_matches(account, words) if is_counted_apart else None
     return _Plan(filtered.where(*(links.c.search.contains(word, autoescape=True) for word in words)), counted=counted)
@@ -135,7 +135,7 @@ def literal_ids(
     tx: Connection, account: int, *, q: str, short: tuple[str, str] | None, link_filter: LinkFilter
 ) -> Select[int]:
     """Select the ids of the links of `page`."""
-    return _literal_plan(tx, account, Word(folded(q), short=short), link_filter).query
+    return _literal_plan(tx, account, Word(account, folded(q), short=short), link_filter).query
 
 
 def _literal_plan(tx: Connection, account: int, q: Word, link_filter: LinkFilter) -> _Plan:
@@ -145,7 +145,7 @@ def _literal_plan(tx: Connection, account: int, q: Word, link_filter: LinkFilter
     plan = _plan(tx, account, (folded(q.short[1]),), link_filter)
     link = links.alias()
     is_match = or_(link.c.search.contains(q.text, autoescape=True), q.begins_short_url(link.c.host, link.c.alias))
-    is_same = link.c.id == plan.query.selected_columns[0]
+    is_same = (link.c.id == plan.query.selected_columns[0]) & (link.c.account == account)
     return plan._replace(query=plan.query.where(select(link.c.id).where(is_same, is_match).exists()), counted=None)
 
 
@@ -155,41 +155,43 @@ def _page_of_matches(
     matching, is_ordered, counted = _literal_plan(tx, account, q, link_filter)
     counted = matching if counted is None else counted
     if order == "date" and not is_ordered:
-        return _page_of_unordered(tx, window, matching)
+        return _page_of_unordered(tx, account, window, matching)
     if order == "date" and window.offset == 0:
-        return _first_page(tx, window, matching, counted)
+        return _first_page(tx, account, window, matching, counted)
     total = _count(tx, counted)
     if order == "date":
         ids = _ids_from_nearer_end(tx, matching, window, total, *matching.selected_columns)
     else:
-        ranked = select(links.c.id).where(links.c.id.in_(matching))
-        if total > FEW_LINKS:  # walk the index by clicks instead of sorting
-            is_walk = matching.selected_columns[0] is links.c.id and link_filter.campaign is None
-            ranked = matching if is_walk else ranked.where(links.c.account == account)
+        # More than a few are found by a walk over the index by clicks instead of sorting.
+        is_walk = total > FEW_LINKS and matching.selected_columns[0] is links.c.id and link_filter.campaign is None
+        owned = select(links.c.id).where(links.c.account == account)
+        ranked = matching if is_walk else owned.where(links.c.id.in_(matching))
         ids = _ids_from_nearer_end(tx, ranked, window, total, links.c.clicks, links.c.id)
-    return Page(get_many(tx, ids), total, window)
+    return Page(get_many(tx, account, ids), total, window)
 
 
-def _first_page(tx: Connection, window: PageRequest, matching: Select[int], counted: Select[int]) -> Page[Link]:
+def _first_page(
+    tx: Connection, account: int, window: PageRequest, matching: Select[int], counted: Select[int]
+) -> Page[Link]:
     """Return the newest matches. If they do not fill the page, evaluates the query once."""
     latest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(window.limit)
     ids = tx.execute(latest).scalars().all()
     total = len(ids) if len(ids) < window.limit else _count(tx, counted)
-    return Page(get_many(tx, ids), total, window)
+    return Page(get_many(tx, account, ids), total, window)
 
 
 def _count(tx: Connection, matching: Select[int]) -> int:
     return int(tx.execute(select(func.count()).select_from(matching.subquery())).scalar_one())
 
 
-def _page_of_unordered(tx: Connection, window: PageRequest, matching: Select[int]) -> Page[Link]:
+def _page_of_unordered(tx: Connection, account: int, window: PageRequest, matching: Select[int]) -> Page[Link]:
     """Count and sort the matches in one statement, which evaluates the query once. For PostgreSQL."""
     matches = matching.cte("matches")
     (link,) = matches.columns
     latest = select(link).order_by(link.desc()).limit(window.limit).offset(window.offset)
     total = select(func.count()).select_from(matches).scalar_subquery()
     match_count, ids = tx.execute(select(total, func.array(latest.scalar_subquery()))).one()
-    return Page(get_many(tx, ids), match_count, window)
+    return Page(get_many(tx, account, ids), match_count, window)
 
 
 def _ids_from_nearer_end(
@@ -226,7 +228,9 @@ def quick_page(
     match_count = len(ids)
     if order == "click":
         ids = _most_clicked(tx, account, window, words, link_filter, ids)
-    return Page(get_many(tx, ids[:MAX_MATCHES][window.offset : window.offset + window.limit]), match_count, window)
+    return Page(
+        get_many(tx, account, ids[:MAX_MATCHES][window.offset : window.offset + window.limit]), match_count, window
+    )
 
 
 def newest_ids(
@@ -265,7 +269,8 @@ def _sources(
                 word.begins_short_url(link.c.host, link.c.alias),
                 *(other.link_condition(link) for other in others),
             )
-            yield query.where(select(link.c.id).where(link.c.id == query.selected_columns[0], *is_match).exists())
+            is_same = (link.c.id == query.selected_columns[0]) & (link.c.account == account)
+            yield query.where(select(link.c.id).where(is_same, *is_match).exists())
 
 
 def _groups(account: int, word: Word) -> Iterator[Select[int]]:
@@ -303,9 +308,10 @@ def _most_clicked(
     link = links.alias()  # an alias, because the filter also reads from `links`
     c = link.c
     ranked = select(c.id).order_by(c.clicks.desc(), c.id.desc()).limit(MAX_MATCHES)
+    ranked = ranked.where(c.account == account)
     if len(newest) <= MAX_MATCHES:
         return tx.execute(ranked.where(c.id.in_(newest))).scalars().all()
-    ranked = ranked.where(c.account == account, *(word.link_condition(link) for word in words))
+    ranked = ranked.where(*(word.link_condition(link) for word in words))
     if link_filter == NO_FILTER or has_more_than(tx, filtered_ids(account, link_filter), FEW_LINKS):
         # With so many matches, a walk over all links by clicks soon finds enough of them.
         ranked = ranked if link_filter == NO_FILTER else ranked.where(passes(account, link_filter, c.id))

@@ -6,7 +6,6 @@ from dataclasses import fields as fields_of
 from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Integer,
     Label,
@@ -60,27 +59,25 @@ _LOCKED = select(*_COLUMNS).select_from(_WITH_DOMAIN).where(_IS_OWNED).with_for_
 _SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
 
 
-def _ids_of_link(column: ColumnElement[int], link: ColumnElement[int]) -> Label[str]:
-    """Select the ids in `column` of the rows of each link, separated by commas, without a statement of its own."""
+def _ids_of_link(table: Table, name: str) -> Label[str]:
+    """Select the ids in a column of the rows of each link, separated by commas, without a statement of its own."""
     comma: Any = literal_column("','")  # a string would be rendered again at each execution
-    ids = func.aggregate_strings(cast(column, String), comma)
-    return select(ids).where(link == _link.id).scalar_subquery().label(column.name)
+    ids = func.aggregate_strings(cast(table.c[name], String), comma)
+    is_of_link = (table.c.link == _link.id, table.c.account == _link.account)
+    return select(ids).where(*is_of_link).scalar_subquery().label(name)
 
 
-_CHANNELS = _ids_of_link(channel_items.c.channel, channel_items.c.link)
+_CHANNELS = _ids_of_link(channel_items, "channel")
 _LISTED = select(*_COLUMNS, _CHANNELS).select_from(_WITH_DOMAIN)
 _ONE = _LISTED.where(_IS_OWNED)
-_MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
-_OWNED_IDS = select(_link.id).where(
-    _link.account == bindparam("account"), _link.id.in_(bindparam("links", expanding=True))
-)
+_MANY = _LISTED.where(_link.account == bindparam("account"), _link.id.in_(bindparam("links", expanding=True)))
 _NEWEST = TypedSelect(
     _LISTED.where(_link.account == bindparam("account"), _link.id < bindparam("ceiling"))
     .order_by(_link.id.desc())
     .limit(bindparam("limit", type_=Integer))
     .offset(bindparam("offset", type_=Integer))
 )
-_PIXELS = _ids_of_link(link_pixels.c.pixel, link_pixels.c.link)
+_PIXELS = _ids_of_link(link_pixels, "pixel")
 _DETAILS = TypedSelect(select(links, domains.c.scheme, _CHANNELS, _PIXELS).select_from(_WITH_DOMAIN).where(_IS_OWNED))
 
 
@@ -125,18 +122,18 @@ def get_owned(tx: Connection, account: int, link: int) -> Link:
     return _from_row(row)
 
 
-def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
-    """Return the links with these ids, in this order, without those that do not exist."""
-    links_by_id = {row[0]: _from_row(row) for row in tx.execute(_MANY, {"links": ids}).all()}
+def get_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Link]:
+    """Return the account's links with these ids, in this order, without those that do not exist."""
+    links_by_id = {row[0]: _from_row(row) for row in tx.execute(_MANY, {"links": ids, "account": account}).all()}
     return [links_by_id[link] for link in ids if link in links_by_id]
 
 
 def get_owned_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Link]:
     """Return the account's links with these ids, in this order. Raises NOT_FOUND if one is missing."""
-    owned = tx.execute(_OWNED_IDS, {"links": ids, "account": account}).scalars().all()
-    if len(owned) != len(set(ids)):
+    owned = get_many(tx, account, ids)
+    if len(owned) != len(ids):
         raise not_found("link")
-    return get_many(tx, ids)
+    return owned
 
 
 def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:

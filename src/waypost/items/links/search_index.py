@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, column, func, select, table, text
 
+from waypost.db import distribution
 from waypost.db.schema import links
 
 MIN_LENGTH = 3
@@ -104,7 +105,10 @@ def matches(tx: Connection, account: int, words: Sequence[str], texts: Sequence[
     c = _POSTGRESQL.c
     contains_keys = func.links_search_keys(c.search, c.account).bool_op("@>")
     has_keys = (contains_keys(func.links_search_keys(part, account)) for part in parts)
-    return select(c.link).where(*has_keys, *(c.search.contains(word, autoescape=True) for word in words))
+    query = select(c.link).where(*has_keys, *(c.search.contains(word, autoescape=True) for word in words))
+    # The keys contain the account. Its condition is for a cluster: without statistics, PostgreSQL would read all texts
+    # of the account for it.
+    return query.where(c.account == account) if distribution.are_items_distributed(tx) else query
 
 
 def _sqlite_matches(account: int, words: Sequence[str], phrases: Sequence[str]) -> Select[int]:

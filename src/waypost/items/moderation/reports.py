@@ -11,6 +11,7 @@ from waypost.core.errors import Kind, Problem, invalid
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, links, reports
+from waypost.urls import alias_namespace
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.urls.short_urls import short_url
 
@@ -117,18 +118,18 @@ def subject(tx: Connection, report: Report) -> Subject | None:
     row = tx.execute(query.join(accounts, accounts.c.id == aliases.c.account).where(*is_reported)).first()
     if row is None or row.kind is None:
         return None
-    link_query = select(links.c.url, links.c.status).where(links.c.id == row.item)
-    link = tx.execute(link_query).first() if row.kind == "link" else None
+    is_link = (links.c.id == row.item, links.c.account == row.account)
+    link = tx.execute(select(links.c.url, links.c.status).where(*is_link)).first() if row.kind == "link" else None
     url, off = (link.url, link.status == "disabled") if link else ("", False)
     return Subject(row.kind, row.account, row.username, url, off)
 
 
 def disable_link(tx: Connection, report: Report) -> None:
     """Disable the reported link of any account. Raises INVALID on `decision` if it is not a link."""
-    is_reported = (aliases.c.host == report.host, aliases.c.alias == report.alias, aliases.c.kind == "link")
-    link = select(aliases.c.item).where(*is_reported).scalar_subquery()
-    if tx.execute(update(links).where(links.c.id == link).values(status="disabled")).rowcount == 0:
+    holder = alias_namespace.find(tx, report.host, report.alias)
+    if holder is None or holder.kind != "link":
         raise invalid("decision", "This name is no link any more, so there is nothing to disable.")
+    crud.change(tx, links, holder.account, holder.item, {"status": "disabled"})
     change_log.record(tx, report.host, report.alias)
 
 

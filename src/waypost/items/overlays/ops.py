@@ -98,7 +98,7 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
     kind = fields.get("type", before.type)
     values = _checked(tx, kind, fields)
     _refuse_incomplete(kind, {**vars(before), **values})
-    change_log.record_links(tx, links.c.overlay == overlay)
+    change_log.record_links(tx, (links.c.account == account) & (links.c.overlay == overlay))
     crud.change(tx, overlays, account, overlay, values)
 
 
@@ -111,9 +111,9 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
     crud.remove(tx, overlays, account, overlay)
 
 
-def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links per overlay; unused overlays are missing (index links_overlay)."""
-    return crud.count_by(tx, links.c.overlay, ids)
+    return crud.count_by(tx, account, links.c.overlay, ids)
 
 
 def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

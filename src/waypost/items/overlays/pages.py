@@ -34,7 +34,7 @@ _EXAMPLES = {
 def list_overlays(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.uses(tx, [overlay.id for overlay in page.items])
+        return page, ops.uses(tx, context.account, [overlay.id for overlay in page.items])
 
     page, use_counts = context.read(work)
     return context.render_list("overlays/list.html", page, use_counts=use_counts)
@@ -131,7 +131,8 @@ def delete_submissions(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/overlays/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    overlay, use_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
+    account = context.account
+    overlay, use_counts = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.uses(tx, account, [id])))
     return context.render("overlays/delete.html", overlay=overlay, use_count=use_counts.get(id, 0))
 
 

@@ -88,9 +88,9 @@ def remove(tx: Connection, account: int, pixel: int) -> None:
     crud.remove(tx, pixels, account, pixel)
 
 
-def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links per pixel; unused pixels are missing (index link_pixels_pixel)."""
-    return crud.count_by(tx, link_pixels.c.pixel, ids)
+    return crud.count_by(tx, account, link_pixels.c.pixel, ids)
 
 
 def _record_change(tx: Connection, account: int, pixel: int) -> None:

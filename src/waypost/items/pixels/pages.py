@@ -52,7 +52,7 @@ PROVIDERS = {
 def list_pixels(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.uses(tx, [pixel.id for pixel in page.items])
+        return page, ops.uses(tx, context.account, [pixel.id for pixel in page.items])
 
     page, uses = context.read(work)
     return context.render_list("pixels/list.html", page, uses=uses, providers=PROVIDERS)
@@ -96,7 +96,8 @@ def save_pixel(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/pixels/{id:int}/delete")
 def confirm_delete(context: PageContext, id: int) -> Response:
-    pixel, uses = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
+    account = context.account
+    pixel, uses = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.uses(tx, account, [id])))
     return context.render("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
 
 

@@ -98,7 +98,7 @@ def read_qr_code(context: Context, id: PathId) -> CodeAnswer:
     def work(tx: Connection) -> tuple[ops.Code, bool, StatisticsBlock]:
         code = ops.get_owned(tx, context.account, id)
         block = reports.block(tx, context.account, "qr", id, clicks=code.scans, uniques=code.uniquescans)
-        return code, ops.has_logo(tx, id), block
+        return code, ops.has_logo(tx, context.account, id), block
 
     code, logo, block = context.read_after_ingest(work)
     fields = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
@@ -210,7 +210,7 @@ def _files(
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of each picture, read and drawn one after the other."""
     for member, name in zip(members, export.unique_file_names(members, form), strict=True):
-        new = context.read(partial(export.to_draw, member=member, settings=context.settings))
+        new = context.read(partial(export.to_draw, account=context.account, member=member, settings=context.settings))
         if new is not None:
             yield name, design(new.text, new.style, new.logo).render(form, size)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, and_, func, select
 
 from waypost.core import clock
 from waypost.core.settings import Settings
@@ -57,8 +57,9 @@ class _Buffer(io.RawIOBase):
         return chunk
 
 
-_CAMPAIGN_NAME = select(campaigns.c.name).where(campaigns.c.id == bindparam("id"))
-_CHANNEL_NAME = select(channels.c.name).where(channels.c.id == bindparam("id"))
+@dataclass(frozen=True)
+class _Named:
+    name: str
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,9 @@ def of_campaign(tx: Connection, account: int, campaign: int) -> Group:
     crud.require_reference(tx, campaigns, account, campaign, field="campaign")
     query = select(links.c.host, domains.c.scheme, links.c.alias, links.c.title)
     query = query.outerjoin(domains, domains.c.host == links.c.host)
-    members = _members(tx, query.where(links.c.campaign == campaign).order_by(links.c.id))
-    return Group(tx.execute(_CAMPAIGN_NAME, {"id": campaign}).scalar_one(), members)
+    is_member = (links.c.campaign == campaign, links.c.account == account)
+    members = _members(tx, query.where(*is_member).order_by(links.c.id))
+    return Group(crud.get_owned(tx, campaigns, account, campaign, _Named).name, members)
 
 
 def of_channel(tx: Connection, account: int, channel: int) -> Group:
@@ -125,20 +127,20 @@ def of_channel(tx: Connection, account: int, channel: int) -> Group:
     title = func.coalesce(links.c.title, bios.c.name, qrs.c.name, "").label("title")
     query = (
         select(func.coalesce(links.c.host, "").label("host"), domains.c.scheme, alias, title, c.qr.label("code"))
-        .outerjoin(links, links.c.id == c.link)
+        .outerjoin(links, and_(links.c.id == c.link, links.c.account == c.account))
         .outerjoin(domains, domains.c.host == links.c.host)
-        .outerjoin(bios, bios.c.id == c.bio)
-        .outerjoin(qrs, qrs.c.id == c.qr)
-        .where(c.channel == channel)
+        .outerjoin(bios, and_(bios.c.id == c.bio, bios.c.account == c.account))
+        .outerjoin(qrs, and_(qrs.c.id == c.qr, qrs.c.account == c.account))
+        .where(c.channel == channel, c.account == account)
         .order_by(c.id)
     )
-    return Group(tx.execute(_CHANNEL_NAME, {"id": channel}).scalar_one(), _members(tx, query))
+    return Group(crud.get_owned(tx, channels, account, channel, _Named).name, _members(tx, query))
 
 
-def to_draw(tx: Connection, member: Member, settings: Settings) -> Draft | None:
+def to_draw(tx: Connection, account: int, member: Member, settings: Settings) -> Draft | None:
     """Return the data to render a member; None if it was deleted."""
     if member.code is not None:
-        return ops.saved(tx, member.code, settings)
+        return ops.saved(tx, account, member.code, settings)
     url = short_url(settings.base, member.host, member.scheme, member.alias)
     return Draft(member.alias, {}, url, PLAIN, None)
 

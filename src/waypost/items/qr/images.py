@@ -142,7 +142,7 @@ def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> byte
 
     def work(tx: Connection) -> ops.Draft | None:
         if qr is not None:
-            return ops.saved(tx, qr.id, services.settings)
+            return ops.saved(tx, qr.account, qr.id, services.settings)
         scheme = scheme_of(tx, image.host, image.alias)
         if scheme is None:
             return None

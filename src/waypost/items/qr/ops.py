@@ -94,9 +94,10 @@ def get_owned(tx: Connection, account: int, code: int) -> Code:
     return crud.get_owned(tx, qrs, account, code, Code)
 
 
-def has_logo(tx: Connection, code: int) -> bool:
+def has_logo(tx: Connection, account: int, code: int) -> bool:
     """Return whether a code of the account has a logo."""
-    return tx.execute(select(qrs.c.logo.is_not(None)).where(qrs.c.id == code)).scalar_one()
+    is_owned = (qrs.c.id == code, qrs.c.account == account)
+    return tx.execute(select(qrs.c.logo.is_not(None)).where(*is_owned)).scalar_one()
 
 
 def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fields: Unpack[Fields]) -> Draft:
@@ -114,7 +115,7 @@ def draft_change(tx: Connection, account: int, code: int, *, settings: Settings,
         raise invalid("dynamic", "dynamic cannot be changed: codes that are printed already would stop working.")
     current = {name: getattr(before, name) for name in (*_EMPTY, "type", "data")}
     values = {**current, **fields, "dynamic": before.dynamic}
-    logo = fields["logo"] if "logo" in fields else _logo(tx, code)
+    logo = fields["logo"] if "logo" in fields else _logo(tx, account, code)
     return _draft(tx, before.alias, values, logo, settings, version=before.version)
 
 
@@ -144,10 +145,10 @@ def remove(tx: Connection, account: int, code: int) -> None:
     crud.remove(tx, qrs, account, code)
 
 
-def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
+def saved(tx: Connection, account: int, code: int, settings: Settings) -> Draft | None:
     """Return the data to render a saved code; None if it does not exist."""
-    query = crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)
-    row = tx.execute(query).first()
+    query = crud.select_columns(qrs, Code).add_columns(qrs.c.logo)
+    row = tx.execute(query.where(qrs.c.id == code, qrs.c.account == account)).first()
     if row is None:
         return None
     columns = row._asdict()
@@ -192,6 +193,7 @@ def _style(code: Mapping[str, Any]) -> Style:
     return Style(**{name: code[name] for name in _STYLED}, gradient=gradient)
 
 
-def _logo(tx: Connection, code: int) -> bytes | None:
-    logo: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
+def _logo(tx: Connection, account: int, code: int) -> bytes | None:
+    is_owned = (qrs.c.id == code, qrs.c.account == account)
+    logo: bytes | None = tx.execute(select(qrs.c.logo).where(*is_owned)).scalar_one()
     return logo

@@ -249,7 +249,11 @@ def _new_page(context: PageContext, form: Form, preview: str = "", *, status: in
 
 def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Code, ops.Draft | None, bool]:
-        return ops.get_owned(tx, context.account, id), ops.saved(tx, id, context.settings), ops.has_logo(tx, id)
+        return (
+            ops.get_owned(tx, context.account, id),
+            ops.saved(tx, context.account, id, context.settings),
+            ops.has_logo(tx, context.account, id),
+        )
 
     code, saved, has_logo = context.read_after_ingest(work)
     if saved is not None and not preview and not form.errors:

@@ -58,7 +58,7 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields; its links show them at once. Raises INVALID on a URL."""
-    change_log.record_links(tx, links.c.splash == splash)
+    change_log.record_links(tx, (links.c.account == account) & (links.c.splash == splash))
     crud.change(tx, splashes, account, splash, checked(tx, fields))
 
 
@@ -71,9 +71,9 @@ def remove(tx: Connection, account: int, splash: int) -> None:
     crud.remove(tx, splashes, account, splash)
 
 
-def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links per splash page; unused pages are missing (index links_splash)."""
-    return crud.count_by(tx, links.c.splash, ids)
+    return crud.count_by(tx, account, links.c.splash, ids)
 
 
 def checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:

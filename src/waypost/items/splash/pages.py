@@ -23,7 +23,7 @@ _SHAPE = Shape(urls=("link", "banner", "logo"))
 def list_splash(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.uses(tx, [splash.id for splash in page.items])
+        return page, ops.uses(tx, context.account, [splash.id for splash in page.items])
 
     page, use_counts = context.read(work)
     return context.render_list("splash/list.html", page, use_counts=use_counts)
@@ -81,7 +81,8 @@ def update_splash(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/splash/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    splash, use_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
+    account = context.account
+    splash, use_counts = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.uses(tx, account, [id])))
     return context.render("splash/delete.html", splash=splash, use_count=use_counts.get(id, 0))
 
 

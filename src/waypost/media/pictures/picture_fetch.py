@@ -109,5 +109,5 @@ def _find_file(tx: Connection, account: int, short: str, settings: Settings) -> 
     host, alias = hostnames.split_short(tx, short, settings=settings)
     file = alias_namespace.owned_item(tx, account, "file", host=host, alias=alias)
     kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
-    row = tx.execute(kept).first()
+    row = tx.execute(kept.where(files.c.account == account)).first()
     return (row.object, row.size) if row else None

@@ -127,7 +127,7 @@ def _write_pictures(tx: Connection, source: Source, stream: ZipStream) -> None:
     while ids := tx.execute(query.where(c.id > last)).scalars().all():
         last = ids[-1]
         for code in ids:
-            draft = qr_codes.saved(tx, code, source.settings)
+            draft = qr_codes.saved(tx, source.account, code, source.settings)
             assert draft is not None  # the snapshot does not change
             picture = design(draft.text, draft.style, draft.logo).render("svg", _PICTURE_PIXELS)
             with stream.entry(f"qr/{code}.svg") as entry:

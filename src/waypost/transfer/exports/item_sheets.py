@@ -30,7 +30,8 @@ def _has_password(table: Table) -> Column:
 
 def _related(name: str, noun: str, table: Table) -> Column:
     """Return the ids in a table of the items that belong to a link."""
-    ids = related_ids(table.c[noun], table.c.link == schema.links.c.id)
+    is_of_link = (table.c.link == schema.links.c.id) & (table.c.account == schema.links.c.account)
+    ids = related_ids(table.c[noun], is_of_link)
     return Column(name, f"Ids of the {name}.", ids, as_ids)
 
 

@@ -38,8 +38,10 @@ def _rows(tx: Connection, account: int, last: int) -> list[tuple[RowMapping, Seq
     query = select(links, domains.c.scheme).outerjoin(domains, domains.c.host == links.c.host)
     query = query.where(links.c.account == account, links.c.id > last).order_by(links.c.id).limit(_BATCH)
     listed = tx.execute(query).mappings().all()
-    names = select(channel_items.c.link, channels.c.name).join(channels, channels.c.id == channel_items.c.channel)
-    names = names.where(channel_items.c.link.in_([row["id"] for row in listed])).order_by(channel_items.c.id)
+    c = channel_items.c
+    is_channel = (channels.c.id == c.channel) & (channels.c.account == c.account)
+    names = select(c.link, channels.c.name).join(channels, is_channel)
+    names = names.where(c.account == account, c.link.in_([row["id"] for row in listed])).order_by(c.id)
     tags: dict[int, list[str]] = {}
     for link, name in tx.execute(names):
         tags.setdefault(link, []).append(name)

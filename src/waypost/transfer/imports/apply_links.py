@@ -55,11 +55,11 @@ def _create(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[Ap
     """Create the links of the rows whose aliases are still free."""
     on_domains = _on_domains(tx, account, rows)
     importable = {row.id for row in on_domains}
-    _refuse(tx, (row for row in rows if row.id not in importable), _NO_DOMAIN)
+    _refuse(tx, account, (row for row in rows if row.id not in importable), _NO_DOMAIN)
     if not on_domains:
         return []
     ids = bulk.insert_many(tx, account, [_columns(account, row) for row in on_domains])
-    _refuse(tx, (row for row in on_domains if (row.host, row.alias) not in ids), _TAKEN)
+    _refuse(tx, account, (row for row in on_domains if (row.host, row.alias) not in ids), _TAKEN)
     created = [(row, ids[row.host, row.alias]) for row in on_domains if (row.host, row.alias) in ids]
     change_log.record(tx, "", change_log.NEW_ALIASES)
     _set_items(tx, account, created)
@@ -133,10 +133,11 @@ def _change(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[_C
     if not rows:
         return []
     query = select(links, import_origins.c.id.label("origin"))
-    query = query.select_from(links.outerjoin(import_origins, import_origins.c.link == links.c.id))
+    is_origin = (import_origins.c.link == links.c.id) & (import_origins.c.account == links.c.account)
+    query = query.select_from(links.outerjoin(import_origins, is_origin))
     query = query.where(links.c.id.in_([row.item for row in rows]), links.c.account == account).order_by(links.c.id)
     existing = {link["id"]: link for link in tx.execute(query.with_for_update(of=links)).mappings()}
-    _refuse(tx, (row for row in rows if row.item not in existing), _NO_LINK)
+    _refuse(tx, account, (row for row in rows if row.item not in existing), _NO_LINK)
     changes = []
     for row in rows:
         if (link := existing.get(row.item)) is None:
@@ -187,10 +188,11 @@ def _note_changes(tx: Connection, account: int, changes: Sequence[_Change], camp
         tx.execute(_SET_ITEM.values(fields=bindparam("fields")), values)
 
 
-def _refuse(tx: Connection, rows: Iterable[PlannedRow], reason: str) -> None:
+def _refuse(tx: Connection, account: int, rows: Iterable[PlannedRow], reason: str) -> None:
     """Make the rows conflicts."""
     if ids := [row.id for row in rows]:
-        tx.execute(update(import_rows).where(_row.id.in_(ids)).values(fate="conflict", reason=reason))
+        are_refused = (_row.id.in_(ids), _row.account == account)
+        tx.execute(update(import_rows).where(*are_refused).values(fate="conflict", reason=reason))
 
 
 def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[Applied]) -> None:

@@ -33,6 +33,15 @@ class _Candidate(Protocol):
     def sharing(self) -> Sequence[str]: ...
 
 
+class Holder(NamedTuple):
+    """The holder of an alias: an item, or a reserved alias without one. `url` is the destination of an own link."""
+
+    account: int | None
+    kind: str | None
+    item: int | None
+    url: str | None
+
+
 class EarlierRow(NamedTuple):
     """An earlier row of the plan: its line, destination and `Record.address`."""
 
@@ -46,7 +55,7 @@ class Known:
     """By name, the holders of aliases and the lines of the plan; by source id, links and rows of the plan."""
 
     account: int
-    holders: dict[Name, Any]
+    holders: dict[Name, Holder]
     origins: dict[str, Any]
     alias_lines: dict[Name, int]
     rows: dict[str, EarlierRow]
@@ -72,17 +81,17 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
     by_host: dict[str, set[str]] = {}
     for candidate in valid:
         by_host.setdefault(candidate.host, set()).add(candidate.alias)
-    holders: dict[Name, Any] = {}
+    holders: dict[Name, Holder] = {}
     lines: dict[Name, int] = {}
     for host, names in by_host.items():
-        holders |= _holders(tx, host, names)
-        lines |= _lines(tx, plan, host, names)
+        holders |= _holders(tx, account, host, names)
+        lines |= _lines(tx, account, plan, host, names)
     ids = {name for candidate in valid for name in (candidate.source_id, candidate.exact_id)}
     shared = {source_id for candidate in valid for source_id in candidate.sharing}
     c = import_origins.c
     is_origin = (c.account == account, c.source == source, c.source_id.in_(ids | shared))
     origin = select(c.source_id, c.link, c.digest).where(*is_origin)
-    is_known = (_row.plan == plan, _row.source_id.in_(ids), _row.fate != "impossible")
+    is_known = (_row.account == account, _row.plan == plan, _row.source_id.in_(ids), _row.fate != "impossible")
     seen = select(_row.source_id, _row.line, _row.url, _row.digest).where(*is_known).order_by(_row.id.desc())
     return Known(
         account,
@@ -95,21 +104,23 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
 
 def first_free(tx: Connection, plan: int, host: str, names: Sequence[str], known: Known) -> str | None:
     """Return the first of the aliases that was never used on a host and that no row of the plan has."""
-    used = {alias for _, alias in (*_holders(tx, host, names), *_lines(tx, plan, host, names))}
+    account = known.account
+    used = {alias for _, alias in (*_holders(tx, account, host, names), *_lines(tx, account, plan, host, names))}
     return next((name for name in names if name not in used and (host, name) not in known.alias_lines), None)
 
 
-def _holders(tx: Connection, host: str, names: Iterable[str]) -> dict[Name, Any]:
-    is_link = (links.c.id == aliases.c.item) & (aliases.c.kind == "link")
-    query = select(aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item, links.c.url)
-    query = query.select_from(aliases.outerjoin(links, is_link))
-    rows = tx.execute(query.where(aliases.c.host == host, aliases.c.alias.in_(names)))
-    return {(host, row.alias): row for row in rows}
+def _holders(tx: Connection, account: int, host: str, names: Iterable[str]) -> dict[Name, Holder]:
+    a, c = aliases.c, links.c
+    rows = tx.execute(select(a.alias, a.account, a.kind, a.item).where(a.host == host, a.alias.in_(names))).all()
+    own = [row.item for row in rows if row.account == account and row.kind == "link"]
+    is_own = (c.account == account, c.id.in_(own))
+    urls = {row.id: row.url for row in tx.execute(select(c.id, c.url).where(*is_own))}
+    return {(host, row.alias): Holder(row.account, row.kind, row.item, urls.get(row.item)) for row in rows}
 
 
-def _lines(tx: Connection, plan: int, host: str, names: Iterable[str]) -> dict[Name, int]:
+def _lines(tx: Connection, account: int, plan: int, host: str, names: Iterable[str]) -> dict[Name, int]:
     query = select(_row.alias, _row.line).where(
-        _row.plan == plan, _row.host == host, _row.alias.in_(names), _row.fate.in_(TAKES_ALIAS)
+        _row.account == account, _row.plan == plan, _row.host == host, _row.alias.in_(names), _row.fate.in_(TAKES_ALIAS)
     )
     query = query.order_by(_row.id.desc())  # the first row has the alias
     return {(host, row.alias): row.line for row in tx.execute(query)}

@@ -245,13 +245,15 @@ def _change_back(tx: Connection, account: int, changed: Sequence[tuple[PlannedRo
 def _remove_added(tx: Connection, account: int, plan: int) -> None:
     """Delete the channels and campaigns that the import created, if they are empty, and end the undo."""
     plans.hold(tx, account, plan)
-    added = tx.execute(select(import_plans.c.added).where(import_plans.c.id == plan)).scalar_one()
+    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    added = tx.execute(select(import_plans.c.added).where(*is_plan)).scalar_one()
     for table, member, remove in (
         (channels_table, channel_items.c.channel, channels.remove),
         (campaigns_table, links.c.campaign, campaigns.remove),
     ):
         is_added = table.c.id.in_(added.get(table.name, ()))
-        is_empty = ~select(member).where(member == table.c.id).exists()
+        is_member = (member == table.c.id) & (member.table.c.account == table.c.account)
+        is_empty = ~select(member).where(is_member).exists()
         for item in (
             tx.execute(select(table.c.id).where(table.c.account == account, is_added, is_empty)).scalars().all()
         ):

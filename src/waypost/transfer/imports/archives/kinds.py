@@ -47,7 +47,10 @@ def is_used(tx: Connection, account: int, kind: str, item: int) -> bool:
     if kind == "domain":
         return bool(domains.uses(tx, account, domains.get_owned(tx, account, item).host))
     uses = FUNCTIONS[kind].uses
-    return any(tx.execute(select(exists().where(column == item))).scalar_one() for column in uses)
+    return any(
+        tx.execute(select(exists().where(column == item, column.table.c.account == account))).scalar_one()
+        for column in uses
+    )
 
 
 def _default(table: Table, name: str) -> Any:
