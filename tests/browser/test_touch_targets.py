@@ -1,15 +1,15 @@
-"""Rows, buttons and choices on a phone. The sizes of all targets are checked in `test_pages.py`."""
+"""Rows, sheets, buttons and choices on a phone. The targets of all pages are checked in `test_pages.py`."""
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
 from tests.support.databases import ON_SQLITE
-from tests.support.touch import tall_rows
+from tests.support.touch import controls_on_each_other, tall_rows
 from tests.support.visits import CHROME
 
 pytestmark = ON_SQLITE
@@ -37,14 +37,129 @@ def phone(chrome: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_rows_of_lists_are_low(ana: Person, phone: Page, address: str, sample: None) -> None:
+@pytest.fixture
+def filled(ana: Person, sample: None) -> None:
+    """Add links with long names, many tags and long aliases to the sample."""
+    campaign = ana.add("campaign", name="Campaign of spring with a long name")
+    channels = [ana.add("channel", name=f"Channel {n} with a long name") for n in range(5)]
+    for n in range(6):
+        alias, title = f"alias-of-a-link-{n:014}", f"Link {n} " * 20
+        link = ana.add("url", url="https://target.example/", title=title, custom=alias, password="x", campaign=campaign)
+        for channel in channels:
+            ana.post(f"/channel/{channel}/assign/links/{link}")
+
+
+def test_rows_of_lists_are_low(phone: Page, address: str, filled: None) -> None:
     sign_in(phone, address)
     tall = {}
-    for path in ("links", "visits", "files", "campaigns", "bios", "overlays", "splash", "pixels", "utm"):
+    for path in ("links", "visits", "files", "campaigns", "bios", "overlays", "splash", "pixels", "utm", "shares"):
         phone.goto(f"{address}/dashboard/{path}")
         assert phone.evaluate("matchMedia('(pointer: coarse)').matches")
-        tall[path] = tall_rows(phone, most=145 if path == "visits" else 105, most_with_tags=165)
+        tall[path] = tall_rows(phone, most=56 if path == "visits" else 96)
     assert {path: heights for path, heights in tall.items() if heights} == {}
+
+
+def test_first_screen_has_six_links_with_their_tags_in_one_line(phone: Page, address: str, filled: None) -> None:
+    sign_in(phone, address)
+    phone.goto(f"{address}/dashboard/links")
+    bottom = phone.locator(".bottom-nav").evaluate("bar => bar.getBoundingClientRect().top")
+    rows = phone.locator("#rows tbody tr")
+    bottoms = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().bottom)")
+    assert len([one for one in bottoms if one <= bottom]) >= 6
+    tags = rows.first.locator(".tags > :visible")
+    expect(tags).to_have_count(3)
+    expect(tags.last).to_have_text("+5")
+    box = "(tag) => tag.getBoundingClientRect()"
+    middles = tags.evaluate_all(f"tags => tags.map({box}).map(box => Math.round((box.top + box.bottom) / 2))")
+    assert max(middles) - min(middles) <= 1
+    alias = rows.first.locator(".short-url a > span").last
+    assert alias.evaluate("alias => alias.scrollWidth > alias.clientWidth") is False
+
+
+def test_actions_of_a_row_are_in_a_sheet(phone: Page, address: str, filled: None) -> None:
+    sign_in(phone, address)
+    phone.goto(f"{address}/dashboard/links")
+    row = phone.locator("#rows tbody tr").first
+    opener = row.get_by_role("button", name="Actions for")
+    sheet = row.locator(".row-sheet")
+    expect(sheet).to_be_hidden()
+    opener.focus()
+    phone.keyboard.press("Enter")
+    expect(sheet).to_be_visible()
+    titles = sheet.locator(":is(a, button):visible").evaluate_all("all => all.map(one => one.title)")
+    assert titles == ["Copy", "Share", "QR code", "Duplicate", "Statistics", "Edit", "Delete"]
+    phone.keyboard.press("Tab")
+    expect(sheet.get_by_role("button").first).to_be_focused()
+    phone.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(opener).to_be_focused()
+    opener.tap()
+    sheet.locator("[data-copy]").tap()
+    expect(phone.locator(".toast")).to_have_text("Copied")
+    expect(sheet).to_be_hidden()
+    opener.tap()
+    sheet.get_by_role("link", name="Delete").tap()
+    expect(phone.get_by_role("dialog").get_by_role("heading", name="Delete")).to_be_visible()
+    expect(sheet).to_be_hidden()
+
+
+def test_filters_and_order_are_in_a_sheet_with_their_number(phone: Page, address: str, filled: None) -> None:
+    sign_in(phone, address)
+    phone.goto(f"{address}/dashboard/links")
+    opener = phone.get_by_role("button", name="Filter · Sort")
+    status = phone.get_by_label("Status")
+    expect(status).to_be_hidden()
+    opener.tap()
+    status.select_option("With password")
+    expect(phone.locator("#rows tbody tr")).to_have_count(6)
+    phone.get_by_label("Sort by").select_option("Most clicks first")
+    phone.wait_for_url("**status=password**order=click")
+    phone.get_by_role("button", name="Done").tap()
+    expect(status).to_be_hidden()
+    expect(opener.locator("[data-filter-count]")).to_have_text("1")
+    phone.reload()
+    expect(opener.locator("[data-filter-count]")).to_have_text("1")
+    opener.tap()
+    expect(phone.get_by_label("Sort by")).to_have_value("click")
+
+
+def test_order_of_the_sheet_follows_the_heads_of_columns(phone: Page, address: str, sample: None) -> None:
+    sign_in(phone, address)
+    phone.set_viewport_size({"width": 1280, "height": 800})
+    phone.goto(f"{address}/dashboard/links")
+    phone.get_by_role("link", name="Clicks", exact=True).click()
+    expect(phone.locator("#rows")).to_have_attribute("data-order", "click")
+    expect(phone.locator("#filters [name=order]")).to_have_value("click")
+
+
+def test_statistics_of_a_phone_begin_with_the_number(phone: Page, address: str, sample: None) -> None:
+    sign_in(phone, address)
+    phone.goto(f"{address}/dashboard/statistics?period=90")
+    assert phone.evaluate("document.documentElement.scrollHeight") <= 2600
+    segments = phone.locator(".date-range > *").evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    assert segments[0]["top"] < segments[1]["bottom"]
+    assert segments[1]["top"] < segments[0]["bottom"]
+    assert phone.locator(".tiles dd").first.evaluate("number => number.getBoundingClientRect().bottom") < 240
+
+
+def test_no_control_lies_on_another(phone: Page, address: str, sample: None) -> None:
+    sign_in(phone, address)
+    faults = {}
+    paths = ("", "/links", "/links/1", "/bios/1", "/qr", "/statistics", "/visits", "/campaigns/1", "/trash", "/admin")
+    for path in paths:
+        phone.goto(f"{address}/dashboard{path}")
+        faults[path] = controls_on_each_other(phone)
+    assert {path: pairs for path, pairs in faults.items() if pairs} == {}
+
+
+def test_tabs_that_continue_fade_at_the_edge_and_show_the_chosen_one(phone: Page, address: str, sample: None) -> None:
+    sign_in(phone, address)
+    tabs = phone.locator("main .tabs")
+    for path, shown, faded in (("admin/accounts", "left", "right"), ("admin/health", "right", "left")):
+        phone.goto(f"{address}/dashboard/{path}")
+        expect(tabs).to_have_css(f"--fade-{shown}", "0px")
+        expect(tabs).not_to_have_css(f"--fade-{faded}", "0px")
+        expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
 
 
 def test_text_is_in_the_middle_of_its_button(phone: Page, public_address: str) -> None:

@@ -80,7 +80,7 @@ class _Texts(HTMLParser):
 def _untranslated(page: str, data: str) -> set[str]:
     """Return the texts of a page that are neither translated nor part of the data."""
     parser = _Texts()
-    parser.feed(page.replace("<wbr>", ""))  # not the end of a text
+    parser.feed(page.replace("<wbr>", "").replace("</span><span>", ""))  # not the end of a text
     texts = set()
     for text in parser.texts:
         without_site = text.removesuffix(" · waypost").removesuffix("...")

@@ -79,7 +79,7 @@ _OUTSIDE_CELLS = """() => {
 # boxes are compared; those inside a part with a fixed direction are left out.
 _NOT_MIRRORED = """() => {
   const root = document.documentElement
-  const fixed = "svg, canvas, .canvas, [dir], [data-at], table.heat-map, select, datalist"
+  const fixed = "svg, canvas, .canvas, [dir], [data-at], table.heat-map, select, datalist, .short-url a > span"
   const elements = []
   const collect = (parent) => {
     for (const element of parent.children) {

@@ -7,6 +7,7 @@ import "./channels.js";
 import "./quick.js";
 import { addRow, reveal } from "./forms.js";
 import { chooseNewItem, openNewItem } from "./new_item.js";
+import "./filters.js";
 import "./htmx.js";
 import "./offline.js";
 import { openPalette } from "./palette.js";
@@ -52,6 +53,9 @@ document.addEventListener("click", (event) => {
     if (action.isLink) event.preventDefault();
     action.run(event.target.closest(action.selector));
   } else closeOnBackdropClick(event);
+  // An action of a sheet closes it. On wide screens, its actions are in the row.
+  const sheet = event.target.closest?.(".row-sheet :is(a, button)")?.closest(".row-sheet");
+  if (sheet?.matches(":popover-open")) sheet.hidePopover();
   for (const menu of document.querySelectorAll(".dropdown[open], .bottom-nav details[open]")) {
     if (!menu.contains(event.target) || event.target.closest("[data-download]")) menu.open = false;
   }

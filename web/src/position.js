@@ -1,5 +1,6 @@
 // The position in a list: shown rows start at the top, and an action on a row returns to the scroll position.
 import { $ } from "./dom.js";
+import { showOrder } from "./filters.js";
 import { showSelection } from "./selection.js";
 import { showToast } from "./toast.js";
 
@@ -17,6 +18,7 @@ document.addEventListener("htmx:before:swap", (event) => {
     observer.disconnect();
     announceCount(rows);
     showSelection(rows);
+    showOrder(rows);
     if (isLink) showStart(rows);
   }).observe($("main"), { childList: true, subtree: true });
 });

@@ -3,16 +3,18 @@
 
 /** Shares the URL of a link, or shows or hides the services after it. Closing the menu of the device is no error. */
 export async function share(link) {
-  if (!navigator.share) return toggleServices(link);
+  if (!navigator.share) return showServices(link);
   try {
     await navigator.share({ url: link.dataset.share });
   } catch (error) {
-    if (error.name !== "AbortError") toggleServices(link);
+    if (error.name !== "AbortError") showServices(link);
   }
 }
 
-function toggleServices(link) {
+/** Shows or hides the services after a link; a row of a list has none, so its link opens an e-mail. */
+function showServices(link) {
   const services = link.nextElementSibling;
+  if (!services?.matches("[data-services]")) return location.assign(link.href);
   services.hidden = !services.hidden;
   link.setAttribute("aria-expanded", String(!services.hidden));
 }

@@ -9,7 +9,14 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const format = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+const phone = matchMedia("(max-width: 44rem)"); // shows a visit in one line
+
+function newFormat() {
+  const style = phone.matches ? "narrow" : "long";
+  return new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto", style });
+}
+
+let format = newFormat();
 
 function formatAge(seconds) {
   const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? ["second", 1];
@@ -50,4 +57,8 @@ setInterval(() => {
   updateTimes();
   addNewVisits().catch(() => {}); // the next poll tries again
 }, POLL_MS);
+phone.addEventListener("change", () => {
+  format = newFormat();
+  updateTimes();
+});
 document.addEventListener("visibilitychange", () => addNewVisits().catch(() => {}));

@@ -323,5 +323,10 @@ def without_scheme(address: str) -> str:
 
 
 def breakable(address: str) -> Markup:
-    """Return an address whose lines break before a slash or dot, if possible."""
-    return Markup("<wbr>/").join(Markup("<wbr>.").join(part.split(".")) for part in address.split("/"))
+    """Return an address as host and path, whose lines break before a slash or dot, if possible."""
+    host, slash, path = address.partition("/")
+    return Markup("").join(Markup("<span>{}</span>").format(_breakable(part)) for part in (host, slash + path) if part)
+
+
+def _breakable(text: str) -> Markup:
+    return Markup("<wbr>/").join(Markup("<wbr>.").join(part.split(".")) for part in text.split("/"))
