@@ -44,7 +44,7 @@ def test_search_returns_files_bio_pages_and_domains(ana: Person, dashboard: Brow
     assert _results(dashboard, "report") == {
         "Files": ["report_2026.txt"],
         "Bio pages": ["Spring report"],
-        "Pages": ["Reports"],
+        "Administration": ["Reports"],
     }
     assert _results(dashboard, "spring-b") == {"Bio pages": ["Spring report"]}
 
@@ -52,9 +52,11 @@ def test_search_returns_files_bio_pages_and_domains(ana: Person, dashboard: Brow
 def test_empty_search_shows_all_pages_and_actions_but_no_things(ana: Person, dashboard: Browser) -> None:
     ana.add("url", url=DESTINATION, title="Spring")
     results = _results(dashboard, "")
-    assert set(results) == {"Actions", "Pages"}
+    groups = ["Create", "Measure", "Organize", "Between link and destination"]
+    assert list(results) == ["Actions", "Pages", *groups, "Your account", "Administration"]
     assert "New QR code" in results["Actions"]
-    assert "API keys" in results["Pages"]
+    assert results["Create"] == ["Links", "QR codes", "Bio pages", "Files"]
+    assert "API keys" in results["Your account"]
 
 
 @pytest.mark.parametrize("q", ["%", "_", "'", '"x" OR', "\\", "a" * 500, "\x00", "<script>alert(1)</script>", "٣"])
@@ -83,7 +85,7 @@ def test_count_of_results_is_a_status_and_in_the_title(ana: Person, dashboard: B
 
 def test_commands_match_beginnings_of_words_and_keywords(dashboard: Browser) -> None:
     assert _results(dashboard, "new qr") == {"Actions": ["New QR code"]}
-    assert _results(dashboard, "2fa") == {"Pages": ["Two-factor authentication"]}
+    assert _results(dashboard, "2fa") == {"Your account": ["Two-factor authentication"]}
     assert _results(dashboard, "locklist") == {}
 
 

@@ -63,7 +63,7 @@ _RUN_SHOWN = f"""async ([checked, known]) => {{
 
 # Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
 # the page under the bar at the bottom, which hides 92 % of it.
-_FLAT = """html, body, select, input, .sidebar { background-image: none !important }
+_FLAT = """html, body, select, input, .sidebar > nav { background-image: none !important }
   .bottom-nav { background: var(--card) !important }"""
 
 # Stores the elements of each way in which a shown text looks: all that decides its colors, from the page to the text,

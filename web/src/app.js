@@ -9,6 +9,7 @@ import { addRow, reveal } from "./forms.js";
 import { chooseNewItem, openNewItem } from "./new_item.js";
 import "./filters.js";
 import "./htmx.js";
+import "./menu.js";
 import "./offline.js";
 import { openPalette } from "./palette.js";
 import "./position.js";

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from waypost.dashboard.i18n import gettext_noop
 from waypost.db.schema.nouns import NOUNS, Noun
 
 
@@ -17,17 +18,35 @@ def _list(noun: Noun) -> Entry:
     return Entry(noun.path, noun.icon, noun.labels)
 
 
+class Group(NamedTuple):
+    """Entries below a heading. A folded group is shown when one of its pages was opened."""
+
+    label: str
+    entries: tuple[Entry, ...]
+    is_folded: bool = False
+
+
+def _lists(*kinds: str) -> tuple[Entry, ...]:
+    return tuple(_list(NOUNS[kind]) for kind in kinds)
+
+
 _HOME = "/dashboard"
-_FIRST = ("link", "file")
-"""The kinds of items above the statistics."""
-MAIN = (
-    Entry(_HOME, "home", "Overview"),
-    *(_list(noun) for noun in NOUNS.values() if noun.kind in _FIRST),
-    Entry("/dashboard/statistics", "chart-bar", "Statistics"),
-    Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
-    *(_list(noun) for noun in NOUNS.values() if noun.kind not in _FIRST),
+HOME = Entry(_HOME, "home", "Overview")
+GROUPS = (
+    Group(gettext_noop("Create"), _lists("link", "qr", "bio", "file")),
+    Group(
+        gettext_noop("Measure"),
+        (
+            Entry("/dashboard/statistics", "chart-bar", "Statistics"),
+            Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
+        ),
+    ),
+    Group(gettext_noop("Organize"), _lists("campaign", "channel", "utm", "domain")),
+    Group(gettext_noop("Between link and destination"), _lists("splash", "overlay", "pixel"), is_folded=True),
 )
-"""Top to bottom in the sidebar. On phones the first three are in the bottom bar, the others in its menu."""
+"""Top to bottom in the sidebar, in the palette and in the menu of phones."""
+BAR = (HOME, GROUPS[0].entries[0], GROUPS[1].entries[0])
+"""The entries in the bottom bar of phones. The others are in its menu."""
 
 ACCOUNT = (
     Entry("/dashboard/trash", "trash", "Trash"),
@@ -47,5 +66,6 @@ def active_path(path: str) -> str:
     if path == _HOME:
         return path
     path = next((entry for start, entry in _PARENTS.items() if f"{path}/".startswith(f"{start}/")), path)
-    entries = (entry.path for entry in (*MAIN, *ADMIN, *ACCOUNT) if entry.path != _HOME)
-    return max((entry for entry in entries if f"{path}/".startswith(f"{entry}/")), key=len, default="")
+    entries = (*(entry for group in GROUPS for entry in group.entries), *ADMIN, *ACCOUNT)
+    paths = (entry.path for entry in entries)
+    return max((entry for entry in paths if f"{path}/".startswith(f"{entry}/")), key=len, default="")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from waypost.dashboard.context import PageContext
 
 THEME_COOKIE, SHORTCUTS_COOKIE, CHECKLISTS_COOKIE = "waypost_theme", "waypost_keys", "waypost_lists"
+MENU_COOKIE = "waypost_menu"
 LANGUAGE_COOKIE = "waypost_language"
 _COOKIE_SECONDS = 365 * 86_400
 CHECKLISTS = ("user", "administrator")
@@ -38,6 +39,11 @@ class Preferences:
     def shortcuts(self) -> Literal["on", "off"]:
         """Shortcuts of single keys; speech input can trigger them, so they can be turned off (WCAG 2.1.4)."""
         return "off" if self.cookies.get(SHORTCUTS_COOKIE) == "off" else "on"
+
+    @property
+    def is_menu_unfolded(self) -> bool:
+        """True if the folded group of the menu was opened. A script sets the cookie."""
+        return self.cookies.get(MENU_COOKIE) == "open"
 
     @property
     def dismissed_checklists(self) -> Sequence[str]:

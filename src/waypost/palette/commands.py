@@ -1,7 +1,7 @@
 """Pages and actions that the palette offers, in addition to the things of the account."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from waypost.core.languages import LANGUAGES
 from waypost.core.text_folding import folded
@@ -23,6 +23,8 @@ class Command:
     _: KW_ONLY
     keywords: str = ""
     values: Mapping[str, str] | None = None
+    group: str = ""
+    """The heading of a page."""
     language: str = ""
     """The language of a label that is the same in all languages."""
 
@@ -71,6 +73,7 @@ _ADMIN = (
     Command("/dashboard/admin/brand", "swatch", "Brand", keywords="administration name logo color"),
     Command("/dashboard/admin/health", "server-stack", "Health", keywords="administration status backup e-mail"),
 )
+_ACCOUNT = gettext_noop("Your account")
 _KEYWORDS = {
     "/dashboard/account": gettext_noop("settings password e-mail profile"),
     "/dashboard/account/keys": gettext_noop("settings token"),
@@ -89,11 +92,18 @@ def pages(q: str, *, is_admin: bool) -> Sequence[Command]:
 
 
 def _pages(*, is_admin: bool) -> Iterator[Command]:
-    for entry in (*navigation.MAIN, *navigation.ACCOUNT, *(navigation.ADMIN if is_admin else ())):
-        yield Command(entry.path, entry.icon, entry.label, keywords=_KEYWORDS.get(entry.path, ""))
-    yield from _SETTINGS
+    yield _page(navigation.HOME, gettext_noop("Pages"))
+    for group in navigation.GROUPS:
+        yield from (_page(entry, group.label) for entry in group.entries)
+    yield from (_page(entry, _ACCOUNT) for entry in navigation.ACCOUNT)
+    yield from (replace(command, group=_ACCOUNT) for command in _SETTINGS)
     if is_admin:
-        yield from _ADMIN
+        yield from (_page(entry, "Administration") for entry in navigation.ADMIN)
+        yield from (replace(command, group="Administration") for command in _ADMIN)
+
+
+def _page(entry: navigation.Entry, group: str) -> Command:
+    return Command(entry.path, entry.icon, entry.label, keywords=_KEYWORDS.get(entry.path, ""), group=group)
 
 
 def _matches(command: Command, q: str) -> bool:
