@@ -83,7 +83,7 @@ def test_shortcuts_and_pasted_urls_open_dialogs(ana: Person, chrome: Browser, ad
         page.evaluate(_PASTE, "https://target.example/pasted")
         page.get_by_role("dialog").get_by_label("Alias").fill("pasted")
         page.get_by_role("dialog").get_by_role("button", name="Create link").click()
-        expect(page.get_by_role("dialog")).to_contain_text("Your link is ready:")
+        expect(page.get_by_role("dialog")).to_contain_text("Your link is ready")
         expect(page.get_by_role("dialog").locator(".quick-result")).to_contain_text("/pasted")
 
 
@@ -132,7 +132,8 @@ def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, addr
         sign_in(page, address)
         page.goto(f"{address}/dashboard/links/{link}")
         page.get_by_role("button", name="Copy").first.click()
-        expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
+        expect(page.locator(".toast")).to_have_text("Copied")
         page.get_by_text("Targeting", exact=True).click()
         for n, country in enumerate(("Germany", "Spain")):
             page.get_by_label("Country").nth(n).fill(country)

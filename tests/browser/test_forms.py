@@ -39,25 +39,45 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         expect(field).to_have_accessible_description("This is not an address. Example: example.com/page")
 
 
-def test_first_link_is_confirmed_in_one_line_with_its_actions(ana: Person, chrome: Browser, address: str) -> None:
+def test_first_link_is_copied_and_shown_in_one_card(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard")
         expect(page.locator(".checklist").first).to_contain_text("0 of 5 done")
         page.locator("#quick-url").fill("target.example/x")
         page.get_by_role("button", name="Shorten").click()
         result = page.locator("main .quick-result")
+        expect(result).to_contain_text("Your link is ready and copied.")
+        expect(page.locator(".toast")).to_have_text("Copied")
         expect(page.locator(".checklist").first).to_contain_text("1 of 5 done")
-        copy = result.get_by_role("button")
+        copy = result.get_by_role("button").first
+        expect(copy).to_have_text("Copy")
         copy.click()
         expect(copy).to_have_text("Copied")
-        expect(copy).to_have_text("Copy")
-        result.locator("summary").click()
         expect(result.get_by_role("img")).to_be_visible()
-        parts = [result.locator("p a").first, copy, result.get_by_role("link", name="Edit")]
-        boxes = [box for part in parts if (box := part.bounding_box())]
+        again = result.get_by_role("button", name="Create another")
+        boxes = [box for part in (copy, result.get_by_role("link", name="Edit"), again) if (box := part.bounding_box())]
         middles = [box["y"] + box["height"] / 2 for box in boxes]
-        assert max(middles) - min(middles) <= 4, "they are in one line, above the picture"
+        assert max(middles) - min(middles) <= 4, "they are in one line"
         assert all(right["x"] - left["x"] - left["width"] >= 6 for left, right in pairwise(boxes)), "with gaps"
+        expect(page.locator("#quick-url")).to_be_hidden()
+        again.click()
+        expect(page.locator("#quick-url")).to_be_focused()
+        expect(result).to_have_count(0)
+
+
+def test_refused_copy_is_not_called_copied(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.add_init_script(
+            "navigator.clipboard.writeText = () => Promise.reject(); document.execCommand = () => false"
+        )
+        page.goto(f"{address}/dashboard")
+        page.locator("#quick-url").fill("target.example/x")
+        page.get_by_role("button", name="Shorten").click()
+        copy = page.locator("main .quick-result").get_by_role("button").first
+        copy.click()
+        expect(page.locator(".toast")).to_have_text("The browser did not allow copying. Select the text and copy it.")
+        expect(copy).to_have_text("Copy")
+        expect(page.locator("main .quick-result")).to_contain_text("Your link is ready.")
 
 
 def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:
@@ -73,8 +93,8 @@ def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: st
         field.fill("target.example/x")
         page.get_by_role("button", name="Shorten").click()
         result = page.locator("main .quick-result")
-        expect(result).to_contain_text("Your link is ready:")
-        expect(result.get_by_role("button")).to_be_focused()
+        expect(result).to_contain_text("Your link is ready")
+        expect(result.get_by_role("button").first).to_be_focused()
         expect(field).to_have_value("")
         examine(page, "quick create")
         page.set_viewport_size({"width": 1280, "height": 800})

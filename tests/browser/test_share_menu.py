@@ -13,7 +13,7 @@ _WITHOUT_MENU = "Object.defineProperty(Navigator.prototype, 'share', { value: un
 
 
 def _create(page: Page, address: str) -> Locator:
-    """Create a link on the overview; return the line with its short URL."""
+    """Create a link on the overview; return the card with its short URL."""
     page.goto(f"{address}/dashboard")
     page.get_by_placeholder("Paste a long URL").fill("https://shop.example/")
     page.get_by_role("button", name="Shorten").click()
@@ -22,24 +22,45 @@ def _create(page: Page, address: str) -> Locator:
     return result
 
 
-def test_computer_without_share_menu_offers_services(ana: Person, chrome: Browser, address: str) -> None:
+def _services(url: str) -> list[str]:
+    text = quote(url)
+    return [
+        f"https://wa.me/?text={text}",
+        f"mailto:?body={text}",
+        f"https://www.linkedin.com/sharing/share-offsite/?url={text}",
+        f"https://x.com/intent/post?url={text}",
+        f"https://www.facebook.com/sharer/sharer.php?u={text}",
+        f"https://teams.microsoft.com/share?href={text}",
+    ]
+
+
+def _targets(links: Locator) -> list[str]:
+    targets: list[str] = links.evaluate_all("(links) => links.map((link) => link.href)")
+    return targets
+
+
+def test_new_link_offers_services_on_a_computer_without_share_menu(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.add_init_script(_WITHOUT_MENU)
-        page.set_viewport_size({"width": 390, "height": 900})
         result = _create(page, address)
+        expect(result.get_by_role("link", name="Share")).to_be_hidden()
         url = ana.get("/urls")["data"]["urls"][0]["shorturl"]
-        share = result.get_by_role("link", name="Share")
+        services = result.locator(".result-actions", has_text="WhatsApp").get_by_role("link")
+        assert _targets(services) == _services(url)
+        examine(page, "new link")
+
+
+def test_editor_without_share_menu_lists_services(ana: Person, chrome: Browser, address: str) -> None:
+    link = ana.add("url", url="https://shop.example/")
+    url = ana.get("/urls")["data"]["urls"][0]["shorturl"]
+    with signed_in_page(chrome, address) as page:
+        page.add_init_script(_WITHOUT_MENU)
+        page.goto(f"{address}/dashboard/links/{link}")
+        share = page.get_by_role("link", name="Share")
         share.click()
         expect(share).to_have_attribute("aria-expanded", "true")
-        menu = result.locator("[data-services]")
-        targets = menu.get_by_role("link").evaluate_all("(links) => links.map((link) => link.href)")
-        text = quote(url)
-        assert targets == [
-            f"https://wa.me/?text={text}",
-            f"https://www.linkedin.com/sharing/share-offsite/?url={text}",
-            f"https://x.com/intent/post?url={text}",
-            f"mailto:?body={text}",
-        ]
+        menu = page.locator("[data-services]")
+        assert _targets(menu.get_by_role("link")) == _services(url)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             menu.get_by_role("button", name="Copy link").click()
@@ -56,4 +77,3 @@ def test_share_menu_of_the_device_gets_the_url(ana: Person, chrome: Browser, add
         result = _create(page, address)
         result.get_by_role("link", name="Share").click()
         assert page.evaluate("window.shared") == ana.get("/urls")["data"]["urls"][0]["shorturl"]
-        expect(result.locator("[data-services]")).to_be_hidden()

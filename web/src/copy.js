@@ -1,22 +1,34 @@
 // Buttons that copy a text.
+import { $ } from "./dom.js";
 import { showToast } from "./toast.js";
 
-/** Copies the text of a button, and shows that it was copied. */
+/** Copies the text of a button that was pressed, and says whether that worked. */
 export async function copyText(button) {
-  try {
-    await navigator.clipboard.writeText(button.dataset.copy);
-  } catch {
-    copyBySelection(button); // the clipboard API needs HTTPS
-  }
-  const label = button.querySelector("span:not(.visually-hidden)");
-  const text = (button.dataset.label ??= label?.textContent ?? "");
+  if (!(await copyAndShow(button))) showToast($(".toasts").dataset.uncopied, 6000);
+}
+
+/** Copies the text of a button and shows that it was copied. Returns false if the browser does not allow it. */
+export async function copyAndShow(button) {
+  if (!(await copy(button))) return false;
+  const label = $("span", button);
+  const text = (button.dataset.label ??= label.textContent);
   button.classList.add("done");
-  if (label) label.textContent = button.dataset.done;
+  label.textContent = button.dataset.done;
   setTimeout(() => {
     button.classList.remove("done");
-    if (label) label.textContent = text;
+    label.textContent = text;
   }, 2000);
   showToast(button.dataset.done);
+  return true;
+}
+
+async function copy(button) {
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    return true;
+  } catch {
+    return copyBySelection(button); // the clipboard API needs HTTPS
+  }
 }
 
 function copyBySelection(button) {
@@ -24,7 +36,8 @@ function copyBySelection(button) {
   area.value = button.dataset.copy;
   (button.closest("dialog") ?? document.body).append(area);
   area.select();
-  document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   area.remove();
   button.focus();
+  return isCopied;
 }

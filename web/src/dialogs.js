@@ -6,6 +6,7 @@ import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 export function openCreateDialog(url = "") {
   const dialog = $("#create");
   if (!dialog) return;
+  $("[data-created]", dialog)?.remove(); // the link before shows instead of the fields
   const field = $("#create-url");
   if (url) field.value = url;
   dialog.showModal();

@@ -1,4 +1,5 @@
 // Quick create: the response replaces the form, so that an error, or the new or existing short URL is shown in place.
+import { copyAndShow } from "./copy.js";
 import { $ } from "./dom.js";
 import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 
@@ -36,14 +37,30 @@ function show(form, response) {
   const dialog = form.closest("dialog");
   form.replaceWith(response);
   const result = $(".quick-result", response);
-  if (result && "created" in result.dataset && dialog) dialog.dataset.created = "";
-  if (result && "created" in result.dataset) updateChecklists();
-  (
-    $("[data-copy]", result ?? document.createElement("p")) ??
-    $("[aria-invalid]", response) ??
-    $("[name=url]", response)
-  ).focus();
+  const first = (result && $("[data-copy]", result)) ?? $("[aria-invalid]", response) ?? $("[name=url]", response);
+  first.focus();
+  if (!result) return;
+  $("[data-share]", result).hidden = !navigator.share;
+  if (!("created" in result.dataset)) return;
+  if (dialog) dialog.dataset.created = "";
+  copyCreated(result);
+  updateChecklists();
 }
+
+/** Copies a new short URL. Where the browser forbids that without a click, the button remains. */
+async function copyCreated(result) {
+  const state = $("[data-copied]", result);
+  if (await copyAndShow($("[data-copy]", result))) state.textContent = state.dataset.copied;
+}
+
+/** Shows the fields of the form again, for another link. */
+document.addEventListener("click", (event) => {
+  const result = event.target.closest?.("[data-again]")?.closest(".quick-result");
+  if (!result) return;
+  const form = result.closest("form");
+  result.remove();
+  $("[name=url]", form).focus();
+});
 
 /** Marks the step of a checklist as done that the new link completes. */
 async function updateChecklists() {
