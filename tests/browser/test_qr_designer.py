@@ -66,11 +66,11 @@ def test_designer_creates_scannable_code_and_shows_scans(
         code = page.locator("#preview img")
         expect(code).to_be_visible()
         page.get_by_label("Background", exact=True).fill("#222222")
-        expect(page.locator("#preview")).to_contain_text("scanners need 3:1")
+        expect(page.locator("#preview")).to_contain_text("Use a lighter background.")
         page.get_by_label("Background", exact=True).fill("#fff3e0")
         expect(code).to_be_visible()
         page.get_by_label("Dots", exact=True).check(force=True)
-        page.get_by_role("textbox", name="Alias").fill("menu")
+        page.get_by_role("textbox", name="Address of the code").fill("menu")
         page.get_by_role("textbox", name="Caption").fill("OUR MENU")
         page.locator("#logo-file").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": png(900)})
         expect(page.locator("[data-logo] img")).to_be_visible()
@@ -87,9 +87,33 @@ def test_designer_creates_scannable_code_and_shows_scans(
             with page.expect_download() as download:
                 page.get_by_role("link", name=name, exact=True).click()
             assert download.value.path().read_bytes().startswith(start)
+        page.get_by_label("Width in cm").fill("12.5")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="PDF", exact=True).click()
+        assert download.value.suggested_filename == "menu 12.5 cm.pdf"
+        assert b"/MediaBox [0 0 354 " in download.value.path().read_bytes()
         page.reload()
         page.get_by_role("link", name="2 scans").click()
         expect(page.locator(".tiles div").first.locator("dd")).to_have_text("2")
+
+
+def test_preset_fills_in_all_colors(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/qr/new")
+        page.wait_for_load_state()
+        code = page.locator("#preview img")
+        sample = code.get_attribute("src")
+        page.get_by_role("button", name="Sunset").click()
+        expect(code).not_to_have_attribute("src", sample or "")
+        expect(page.get_by_label("Second color")).to_have_value("#7e22ce")
+        page.get_by_role("button", name="Ocean").click()
+        expect(page.get_by_label("Foreground", exact=True)).to_have_value("#0b3d91")
+        expect(page.get_by_label("Second color")).to_be_hidden()
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
+        page.get_by_role("button", name="Create QR code").click()
+        expect(page.get_by_role("status").first).to_contain_text("Your QR code is ready.")
+    code_of = ana.details("qr", ana.get("/qr")["data"]["qrs"][0]["id"])
+    assert (code_of["foreground"], code_of["background"], code_of["gradient"]) == ("#0b3d91", "#f4f8ff", None)
 
 
 def test_designer_without_scripts_previews_and_creates_code(ana: Person, chrome: Browser, address: str) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import json
 import re
 from typing import Any
 
@@ -130,8 +131,8 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
     ("fields", "message"),
     [
         ({"foreground": "#ffff00"}, "Too pale to scan."),
-        ({"foreground": "#ffffff", "background": "#000000"}, "swap them"),
-        ({"blend": "on", "gradient__color": "#ffffee"}, "gradient #ffffee"),
+        ({"foreground": "#ffffff", "background": "#000000"}, "The code is lighter than its background"),
+        ({"blend": "on", "gradient__color": "#ffffee"}, "Too pale to scan."),
         ({"text__text": "x" * 4000}, "too long"),
         ({"caption": "漢字"}, "cannot be drawn"),
         ({"margin": "99"}, "Margin "),
@@ -166,9 +167,69 @@ def test_event_time_with_offset_is_edited_in_the_zone_of_the_viewer(ana: Person,
 def test_preview_reports_nothing_before_the_first_input(dashboard: Browser, code_type: str) -> None:
     page = _design(dashboard, "/qr/preview", type=code_type, crypto__currency="bitcoin")
     preview = page.text.partition('id="preview"')[2]
-    assert "Your code appears here" in preview
+    assert "This is a sample." in preview
     assert "field-error" not in preview.partition("</aside>")[0]
     assert _design(dashboard, type=code_type, crypto__currency="bitcoin").status_code == 400
+
+
+def _sample_content(page: Any) -> str | None:
+    match = re.search(r'src="data:image/svg\+xml;base64,([^"]+)" alt="Sample of a QR code"', page.text)
+    return zxing(base64.b64decode(match[1])) if match else None
+
+
+def test_designer_shows_a_sample_in_the_selected_style(dashboard: Browser) -> None:
+    assert _sample_content(dashboard.get("/qr/new")) == BASE
+    page = _design(dashboard, "/qr/preview", type="wifi", modules="dots", dynamic="true")
+    assert _sample_content(page) == BASE
+    page = _design(dashboard, "/qr/preview", type="wifi", foreground="#ffff00")
+    assert (_sample_content(page), "Too pale to scan." in page.text) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "repair"),
+    [
+        ({"foreground": "#ffd54f"}, {"foreground": "#bb8e00"}),
+        ({"foreground": "#ffffff", "background": "#202020"}, {"foreground": "#202020", "background": "#ffffff"}),
+        ({"background": "#222222"}, {"background": "#5b5b5b"}),
+        ({"blend": "on", "gradient__color": "#ffd54f"}, {"gradient.color": "#bb8e00"}),
+    ],
+)
+def test_colors_without_contrast_have_a_button_that_repairs_them(
+    dashboard: Browser, fields: dict[str, str], repair: dict[str, str]
+) -> None:
+    page = _design(dashboard, "/qr/preview", type="text", text__text="Hello", **fields)
+    preview = page.text.partition('id="preview"')[2].partition("</aside>")[0]
+    button = re.search(r'data-fields="([^"]+)"', preview)
+    assert button is not None
+    assert json.loads(html.unescape(button[1])) == repair
+    repaired = {name.replace("gradient.color", "gradient__color"): value for name, value in repair.items()}
+    page = _design(dashboard, "/qr/preview", type="text", text__text="Hello", **{**fields, **repaired})
+    assert _preview_content(page) == "Hello"
+
+
+def test_logo_of_a_saved_code_is_shown_to_its_owner_only(ana: Person, ben: Person, dashboard: Browser) -> None:
+    code, _ = new_code(ana, logo=LOGO)
+    assert f'src="/dashboard/qr/{code}/logo?v=1"' in dashboard.get(f"/qr/{code}").text
+    assert dashboard.get(f"/qr/{code}/logo").content.startswith(b"\x89PNG")
+    foreign, _ = new_code(ben, logo=LOGO)
+    plain, _ = new_code(ana)
+    assert [dashboard.get(f"/qr/{other}/logo").status_code for other in (foreign, plain)] == [404, 404]
+
+
+def test_files_of_a_code_are_called_by_its_name_in_designer_and_gallery(ana: Person, dashboard: Browser) -> None:
+    code, alias = new_code(ana, name="Poster Autumn")
+    links = re.findall(r'href="/qr/[^"]+"[^<>]*?download="([^"]+)"', dashboard.get(f"/qr/{code}").text)
+    assert links == [
+        *("Poster Autumn.svg", "Poster Autumn 512.png", "Poster Autumn 1024.png", "Poster Autumn 4096.png"),
+        *("Poster Autumn 5 cm.pdf", "Poster Autumn transparent.svg", "Poster Autumn transparent.png"),
+        "Poster Autumn 5 cm.pdf",
+    ]
+    gallery = dict(re.findall(r'href="(/qr/[^"]+)"\s+download="([^"]+)"', dashboard.get("/qr").text))
+    assert gallery == {
+        f"/qr/{alias}.svg": "Poster Autumn.svg",
+        f"/qr/{alias}.png?size=1024": "Poster Autumn.png",
+        f"/qr/{alias}.pdf?size=142": "Poster Autumn.pdf",
+    }
 
 
 def test_preview_names_the_field_by_its_label(dashboard: Browser) -> None:

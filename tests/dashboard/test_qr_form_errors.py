@@ -54,7 +54,7 @@ _WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": 
             [
                 "wifi.ssid: Network name is required",
                 "name: Name must",
-                "custom: Alias must",
+                "custom: Address of the code must",
                 "foreground: Foreground must",
                 "caption: Caption has",
             ],
@@ -64,7 +64,7 @@ _WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": 
             [
                 "wifi.ssid: Network",
                 "wifi.pass: Password: Enter",
-                "custom: Alias",
+                "custom: Address of the code",
                 "foreground: Foreground: This code could",
             ],
         ),

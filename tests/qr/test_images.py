@@ -1,16 +1,21 @@
 """Pictures as visitors get them: formats, sizes, caching, and the lane."""
 
+from io import BytesIO
+from typing import Any
+
 import pytest
+from PIL import Image
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.load import until
-from tests.support.qr_decoders import new_code, opened, zxing
+from tests.support.qr_decoders import LOGO, new_code, opened, zxing
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_JSON, new_link
 from waypost.db.schema import links
 from waypost.items.moderation import blocklist
+from waypost.media.qrcode import verify
 from waypost.media.qrcode.render import Drawing, Format
 from waypost.urls.blocklist import HOST
 from waypost.visits import cache
@@ -187,6 +192,39 @@ def test_large_image_has_next_size_step(ana: Person) -> None:
     _, alias = new_code(ana)
     for requested, size in ((1024, 1024), (1025, 2048), (2048, 2048), (2049, 4096), (4095, 4096)):
         assert opened(ana.client.get(f"/qr/{alias}?size={requested}").content).size == (size, size)
+
+
+def test_pdf_has_exactly_the_requested_width(ana: Person) -> None:
+    _, alias = new_code(ana)
+    for size in (142, 1417, 4095):  # 5 and 50 cm
+        assert f"/MediaBox [0 0 {size} {size}]".encode() in ana.client.get(f"/qr/{alias}.pdf?size={size}").content
+
+
+def _pixels(data: bytes) -> Image.Image:
+    return Image.open(BytesIO(data))
+
+
+@pytest.mark.parametrize("style", [{}, {"gradient": {"color": "#401060"}, "modules": "dots", "logo": LOGO}])
+def test_transparent_image_has_no_background_and_is_readable_on_paper(ana: Person, style: dict[str, Any]) -> None:
+    _, alias = new_code(ana, background="#f0f0ff", **style)
+    for size in (500, 777):
+        image = _pixels(ana.client.get(f"/qr/{alias}.png?size={size}&transparent=1").content)
+        assert (image.mode, image.getchannel("A").getpixel((2, 2))) == ("RGBA", 0)
+        paper = Image.new("RGBA", image.size, "#ffffff")
+        paper.alpha_composite(image)
+        assert verify.decode(paper) == f"{BASE}/{alias}"
+    plain = _pixels(ana.client.get(f"/qr/{alias}.png?size=500").content)
+    assert plain.convert("RGB").getpixel((2, 2)) == (240, 240, 255)
+    assert b"#f0f0ff" not in ana.client.get(f"/qr/{alias}.svg?transparent=1").content
+    assert zxing(ana.client.get(f"/qr/{alias}.pdf?transparent=1").content) == f"{BASE}/{alias}"
+
+
+def test_transparent_image_of_a_frame_is_filled_inside(ana: Person) -> None:
+    _, alias = new_code(ana, background="#f0f0ff", caption="Scan me")
+    image = _pixels(ana.client.get(f"/qr/{alias}.png?size=600&transparent=1").content)
+    assert image.getchannel("A").getpixel((0, 0)) == 0
+    assert image.getpixel((60, 60)) == (240, 240, 255, 255)
+    assert b"#f0f0ff" in ana.client.get(f"/qr/{alias}.svg?transparent=1").content
 
 
 def test_differently_spelled_requests_share_one_drawing(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:

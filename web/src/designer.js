@@ -62,12 +62,31 @@ removeButton.addEventListener("click", () => {
 
 if (!dataField.disabled) showLogo(dataField.value);
 
-// The message about the contrast comes with each preview: its button takes over the color that it proposes.
-document.querySelector(".designer").addEventListener("click", (event) => {
-  const ink = event.target.closest?.("[data-ink]")?.dataset.ink;
-  if (!ink) return;
-  const field = document.querySelector("#foreground");
-  field.value = ink;
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  field.focus();
+// Buttons that fill in fields: color presets, and the repair of a contrast, which comes with each preview.
+const form = document.querySelector(".designer");
+form.addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-fields]");
+  if (!button) return;
+  const fields = Object.entries(JSON.parse(button.dataset.fields));
+  for (const [name, value] of fields) {
+    const field = form.elements[name];
+    if (field.type === "checkbox") field.checked = Boolean(value);
+    else field.value = value;
+  }
+  const [first] = [form.elements[fields[0][0]]].flat();
+  first.dispatchEvent(new Event("input", { bubbles: true }));
+  if (!button.closest("fieldset")) first.focus();
+});
+
+// The width of the PDF files.
+const width = document.querySelector("[data-cm]");
+width?.addEventListener("input", (event) => {
+  event.stopPropagation();
+  if (!width.value || !width.validity.valid) return;
+  for (const link of document.querySelectorAll("[data-pdf]")) {
+    const url = new URL(link.href);
+    url.searchParams.set("size", Math.round((width.valueAsNumber / 2.54) * 72)); // points
+    link.href = url.href;
+    link.download = link.download.replace(/[\d.]+ cm\.pdf$/, `${width.value} cm.pdf`);
+  }
 });

@@ -34,7 +34,7 @@ _EXACT_SIZE = 1024  # pixels; larger images are drawn in steps, so that few of t
 _LARGE_SIZES = (2048, MOST_SIZE)
 _SUFFIX = re.compile(rf"(.*)\.({'|'.join(_FORMATS)})\Z")
 _NUMBER = re.compile(r"[0-9]{1,5}\Z")
-_PARAMETERS = frozenset({"format", "size", "download", "v"})
+_PARAMETERS = frozenset({"format", "size", "transparent", "download", "v"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _REVALIDATE = "public, no-cache"
 _IMMUTABLE = "public, max-age=31536000, immutable"
@@ -52,6 +52,7 @@ class _ImageRequest:
     alias: str
     format: Format
     size: int
+    transparent: bool
     download: bool
     version: str
     is_plain: bool
@@ -59,7 +60,8 @@ class _ImageRequest:
     @property
     def content_target(self) -> bytes:
         """The request target under which the image is cached, however it was requested."""
-        return f"/{self.alias}/qr?format={self.format}&size={self.size}".encode()
+        style = "&transparent=1" if self.transparent else ""
+        return f"/{self.alias}/qr?format={self.format}&size={self.size}{style}".encode()
 
 
 class _InvalidQuery(Exception):
@@ -150,7 +152,10 @@ def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> byte
         return ops.Draft(image.alias, {}, url, PLAIN, None)
 
     draft = services.database.read(work)
-    return design(draft.text, draft.style, draft.logo).render(image.format, image.size) if draft else None
+    if draft is None:
+        return None
+    style = replace(draft.style, transparent=image.transparent)
+    return design(draft.text, style, draft.logo).render(image.format, image.size)
 
 
 def _cache_image(services: Services, image: _ImageRequest, target: bytes, response: Response, version: int) -> None:
@@ -177,7 +182,7 @@ def _parse(request: Request, host: str, name: str) -> _ImageRequest:
     if not _NUMBER.match(size) or not LEAST_SIZE <= int(size) <= MOST_SIZE:
         raise _InvalidQuery("size", f"size must be a whole number from {LEAST_SIZE} to {MOST_SIZE}.")
     pixels = int(size)
-    if pixels > _EXACT_SIZE:
+    if pixels > _EXACT_SIZE and image_format != "pdf":  # a PDF has no pixels, but a size in print
         pixels = next(step for step in _LARGE_SIZES if pixels <= step)
     names = [name for name, _ in query.multi_items()]
     return _ImageRequest(
@@ -185,6 +190,7 @@ def _parse(request: Request, host: str, name: str) -> _ImageRequest:
         alias=alias,
         format=_FORMATS[_FORMATS.index(image_format)],
         size=pixels,
+        transparent=query.get("transparent", "").lower() in _TRUE,
         download=query.get("download", "").lower() in _TRUE,
         version=query.get("v", ""),
         is_plain=len(names) == len(_PARAMETERS.intersection(names)),

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, select, update
 
-from waypost.core.errors import invalid
+from waypost.core.errors import invalid, not_found
 from waypost.core.settings import Settings
 from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
@@ -98,6 +98,15 @@ def has_logo(tx: Connection, account: int, code: int) -> bool:
     """Return whether a code of the account has a logo."""
     is_owned = (qrs.c.id == code, qrs.c.account == account)
     return tx.execute(select(qrs.c.logo.is_not(None)).where(*is_owned)).scalar_one()
+
+
+def get_logo(tx: Connection, account: int, code: int) -> bytes:
+    """Return the logo of a code as PNG. Raises NOT_FOUND, also for a code without one."""
+    query = select(qrs.c.logo).where(qrs.c.id == code, qrs.c.account == account)
+    logo: bytes | None = tx.execute(query).scalar_one_or_none()
+    if logo is None:
+        raise not_found()
+    return logo
 
 
 def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fields: Unpack[Fields]) -> Draft:

@@ -7,18 +7,15 @@ from typing import TypeVar
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
-from waypost.core.errors import Problem
 from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.items.qr import ops, service
+from waypost.items.qr import contrast, ops, service
 from waypost.items.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
 from waypost.items.qr.schemas import CodeChange, NewCode
-from waypost.media.branding.colors import shades
-from waypost.media.qrcode import styles
 from waypost.media.qrcode.render import Drawing, design
 from waypost.media.qrcode.styles import PLAIN, Gradient
 from waypost.urls import alias_namespace
@@ -56,7 +53,8 @@ def list_codes(context: PageContext) -> Response:
 def show_new_form(context: PageContext) -> Response:
     code_type = next((name for name in PARTS if name == context.query("type")), "link")
     link = [{"link": context.query("link", max_length=8192)}]
-    return _new_page(context, Form({**_default_values(), "type": code_type, "link": link}))
+    form = Form({**_default_values(), "type": code_type, "link": link})
+    return _new_page(context, form, qr_image.drawing_data_url(design(context.settings.base), _PREVIEW_SIZE))
 
 
 @pages.post("/dashboard/qr/new", resumable=True)
@@ -83,9 +81,9 @@ def create_code(context: PageContext) -> Response:
 def preview_new_code(context: PageContext) -> Response:
     """Return the designer with a picture of the submitted code, which is not saved. A script shows only the picture."""
     form = _submitted_form(context)
-    if _is_empty(form):
-        return _new_page(context, form)
-    preview = _collect(context, form, NewCode, lambda body: _draw_preview(form, service.draft(context, body)))
+    sample = _sample(context, form) if _is_empty(form) else form
+    preview = _collect(context, sample, NewCode, lambda body: _draw_preview(sample, service.draft(context, body)))
+    form.errors.update(sample.errors)
     return _new_page(context, form, preview or "")
 
 
@@ -122,6 +120,13 @@ def preview_code(context: PageContext, id: int) -> Response:
 
     preview = _collect(context, form, CodeChange, work)
     return _edit_page(context, id, form, preview or "")
+
+
+@pages.get("/dashboard/qr/{id:int}/logo")
+def show_logo(context: PageContext, id: int) -> Response:
+    """Return the logo of a code as PNG."""
+    logo = context.read(lambda tx: ops.get_logo(tx, context.account, id))
+    return Response(logo, headers={"Cache-Control": "private, max-age=3600"}, media_type="image/png")
 
 
 @pages.get("/dashboard/qr/{id:int}/delete")
@@ -182,6 +187,12 @@ def _is_empty(form: Form) -> bool:
     rows = form[form.text("type")]
     values = rows[0] if rows and isinstance(rows[0], dict) else {}
     return form.text("type") in PARTS and not any(value for part, value in values.items() if part != "currency")
+
+
+def _sample(context: PageContext, form: Form) -> Form:
+    """Return the form with the address of the service as its content."""
+    text = context.settings.base
+    return Form({**form.values, "type": "text", "text": [{"text": text}], "data": [{"text": text}], "dynamic": ""})
 
 
 def _collect(context: PageContext, form: Form, model: type[B], work: Callable[[B], T]) -> T | None:
@@ -261,18 +272,6 @@ def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, 
     return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo)
 
 
-def _darker_ink(form: Form) -> str:
-    """Return the nearest foreground that scanners can read, "" if that of the form is readable or none would be."""
-    if "foreground" not in form.errors:
-        return ""
-    try:
-        ink, background = (styles.color(form.text(field), field=field) for field in ("foreground", "background"))
-    except Problem:
-        return ""
-    inks = (ink for ink in shades(ink, "#000000") if styles.contrast(ink, background) >= styles.LEAST_CONTRAST)
-    return next((ink for ink in inks if styles.luminance(ink) < styles.luminance(background)), "")
-
-
 def _designer(
     context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, has_logo: bool
 ) -> Response:
@@ -284,10 +283,11 @@ def _designer(
         "qr/designer.html",
         status=status,
         form=form,
-        darker_ink=_darker_ink(form),
+        repair=contrast.repair(form),
         code=code,
         preview=preview,
+        is_sample=code is None and _is_empty(form),
         short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
         own_images=own_images,
-        has_logo=has_logo,
+        logo=f"{_LIST}/{code.id}/logo?v={code.version}" if code and has_logo else "",
     )

@@ -20,7 +20,9 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
     scale = size / layout.width
     height = layout.height * scale
     flip = f"{_n(scale)} 0 0 {_n(-scale)} 0 {_n(height)} cm"
-    parts = [flip, _rgb(style.paper, "rg"), f"0 0 {layout.width} {layout.height} re f"]
+    parts = [flip]
+    if not style.transparent:
+        parts += [_rgb(style.paper, "rg"), f"0 0 {layout.width} {layout.height} re f"]
     if layout.card is not None:
         parts += _card(layout.card, style)
     parts += ["q", f"1 0 0 1 {layout.x} {layout.y} cm", *_symbol(symbol, style), "Q"]

@@ -31,12 +31,12 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 
 
 def picture(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> Image.Image:
-    """The same as an image: with a palette while two colors are enough, else RGB."""
+    """The same as an image: with a palette while two colors are enough, else RGB; RGBA if it is transparent."""
     unit = size // layout.width
     if _is_crisp(layout, size):
         return _drawn(symbol, style, layout, logo, unit, size)
     fine = (size // layout.width + 1) * (1 if unit > _FINE else 2)
-    large = _drawn(symbol, style, layout, logo, fine, fine * layout.width).convert("RGB")
+    large = _drawn(symbol, style, layout, logo, fine, fine * layout.width).convert(_mode(style))
     return large.resize((size, _height(layout, size)), Image.Resampling.BOX)
 
 
@@ -59,11 +59,27 @@ def _drawn(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, uni
         _draw_card(ink, layout.card, unit, left, top)
     code, at = _symbol(symbol, style, unit), (left + layout.x * unit, top + layout.y * unit)
     ink.paste(code, at)
-    image = _flat(ink, style) if style.gradient is None else _shaded(ink, style, style.gradient, at, code.width)
+    is_cut_out = style.transparent and layout.card is None
+    mask = Image.new("L", ink.size, 255) if is_cut_out else ink
+    image = _flat(mask, style) if style.gradient is None else _shaded(mask, style, style.gradient, at, code.width)
+    if style.transparent:
+        image = image.convert("RGBA")
+        image.putalpha(ink if layout.card is None else _outside(ink.size, layout.card, unit, left, top))
     if logo is not None and layout.logo is not None:
-        image = image.convert("RGB")
+        image = image.convert(_mode(style))
         _paste_logo(image, logo, layout.logo, unit, left, top)
     return image
+
+
+def _mode(style: Style) -> str:
+    return "RGBA" if style.transparent else "RGB"
+
+
+def _outside(size: tuple[int, int], card: Card, unit: int, left: int, top: int) -> Image.Image:
+    """Return the mask of the frame with everything inside."""
+    mask = Image.new("L", size)
+    _fill(mask, card.outer, unit, (left, top), 255)
+    return mask
 
 
 def _height(layout: Layout, size: int) -> int:
@@ -251,7 +267,11 @@ def _disc(radius: int) -> Image.Image:
 def _paste_logo(image: Image.Image, logo: bytes, box: Box, unit: int, left: int, top: int) -> None:
     width, height = max(1, round(box.width * unit)), max(1, round(box.height * unit))
     small = _logo(logo, width, height)
-    image.paste(small, (left + round(box.x * unit), top + round(box.y * unit)), small)
+    at = (left + round(box.x * unit), top + round(box.y * unit))
+    if image.mode == "RGBA":
+        image.alpha_composite(small, at)
+    else:
+        image.paste(small, at, small)
 
 
 @lru_cache(maxsize=32)

@@ -29,7 +29,10 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Style:
-    """The appearance of a QR code except its logo. Colors are `#rrggbb`, `margin` is in modules."""
+    """The appearance of a QR code except its logo. Colors are `#rrggbb`, `margin` is in modules.
+
+    `transparent`: the background is not drawn. Inside of a frame it is.
+    """
 
     foreground: str = "#000000"
     background: str = "#ffffff"
@@ -39,6 +42,7 @@ class Style:
     level: Level = "auto"
     margin: int = 4
     caption: str = ""
+    transparent: bool = False
 
     @cached_property
     def ink(self) -> Rgb:

@@ -24,7 +24,7 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
         ink = "url(#g)"
         parts.append(_gradient(style, style.gradient, symbol.side))
     paper = f'<path fill="{style.background}" d="M0 0h{layout.width}v{layout.height}h-{layout.width}z"/>'
-    parts += [paper, _card(layout.card, style) if layout.card else ""]
+    parts += ["" if style.transparent else paper, _card(layout.card, style) if layout.card else ""]
     parts.append(f'<g transform="translate({layout.x} {layout.y})">{_symbol(symbol, style, ink)}</g>')
     if logo is not None and layout.logo is not None:
         parts.append(_logo(layout.logo, logo))
