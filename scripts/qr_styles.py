@@ -19,13 +19,13 @@ _SHOWN: tuple[tuple[str, Style, str], ...] = (
     ("rounded", Style("#0b3d91", "#f4f8ff", modules="rounded", eyes="rounded", margin=2), ""),
     ("dots, eyes: dot", Style("#7a1f3d", "#fff7f2", modules="dots", eyes="dot", margin=2), ""),
     ("bars, eyes: circle", Style("#14532d", "#f2fbf4", modules="bars", eyes="circle", margin=2), ""),
+    ("lines, eyes: soft", Style("#1e3a8a", "#ffffff", modules="lines", eyes="soft", margin=2), ""),
+    ("tiles, eyes: leaf", Style("#7c2d12", "#fffaf5", modules="tiles", eyes="leaf", margin=2), ""),
     ("linear gradient", Style("#4c1d95", "#ffffff", Gradient("#be185d"), "rounded", "rounded", margin=2), ""),
     ("radial gradient", Style("#c2410c", "#ffffff", Gradient("#1e3a8a", "radial"), "dots", "circle", margin=2), ""),
-    ("logo", Style("#0f172a", "#ffffff", modules="rounded", eyes="dot", margin=2), "#e11d48"),
     ("logo, gradient", Style("#065f46", "#ffffff", Gradient("#1d4ed8", angle=90), "bars", margin=2), "#1d4ed8"),
     ("caption", Style("#111827", "#ffffff", margin=2, caption="SCAN ME"), ""),
     ("caption, rounded", Style("#0e7490", "#f0fdff", None, "rounded", "rounded", margin=2, caption="Zum Menü"), ""),
-    ("caption, dots", Style("#9f1239", "#fff1f2", None, "dots", "circle", margin=2, caption="Меню"), ""),
     ("all of it", Style("#3730a3", "#fafaff", Gradient("#a21caf"), "rounded", "dot", "Q", 2, "Join us"), "#a21caf"),
 )  # fmt: skip
 

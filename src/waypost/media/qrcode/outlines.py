@@ -9,11 +9,12 @@ Corner = tuple[int, int]
 
 
 class Stroke(NamedTuple):
-    """A vertical line through the middles of modules, in modules; of no length, it is a dot."""
+    """A line through the middles of modules, in modules: to the right or downwards; of no length, it is a dot."""
 
     x: float
     y: float
-    length: int
+    across: int
+    down: int
 
 
 def loops(rows: Sequence[int]) -> list[list[Corner]]:
@@ -125,20 +126,32 @@ def runs(bits: int) -> Iterator[tuple[int, int]]:
         base += ones
 
 
-def dots(rows: Sequence[int]) -> list[Stroke]:
-    """A dot for each dark module."""
+def strokes(modules: str, rows: Sequence[int], side: int) -> list[Stroke]:
+    """The lines of `bars` and `lines`; a dot for each dark module in other shapes."""
+    shapes = {"bars": _bars, "lines": _lines}
+    return shapes.get(modules, _dots)(rows, side)
+
+
+def _dots(rows: Sequence[int], _side: int) -> list[Stroke]:
     return [
-        Stroke(x + 0.5, y + 0.5, 0)
+        Stroke(x + 0.5, y + 0.5, 0, 0)
         for y, row in enumerate(rows)
         for first, after in runs(row)
         for x in range(first, after)
     ]
 
 
-def bars(rows: Sequence[int], side: int) -> list[Stroke]:
+def _lines(rows: Sequence[int], _side: int) -> list[Stroke]:
+    """A line for each horizontal run of dark modules."""
+    return [
+        Stroke(first + 0.5, y + 0.5, after - first - 1, 0) for y, row in enumerate(rows) for first, after in runs(row)
+    ]
+
+
+def _bars(rows: Sequence[int], side: int) -> list[Stroke]:
     """A line for each vertical run of dark modules."""
     return [
-        Stroke(x + 0.5, first + 0.5, after - first - 1)
+        Stroke(x + 0.5, first + 0.5, 0, after - first - 1)
         for x, column in enumerate(columns(rows, side))
         for first, after in runs(column)
     ]

@@ -8,8 +8,8 @@ from PIL import Image
 
 from waypost.media.qrcode.encode import EYE, Symbol
 from waypost.media.qrcode.gradients import linear_ends
-from waypost.media.qrcode.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
-from waypost.media.qrcode.outlines import Corner, bars, dots, loops, outlines
+from waypost.media.qrcode.layout import STROKES, Box, Card, Corners, Layout, eye_corners, letters
+from waypost.media.qrcode.outlines import Corner, loops, outlines, strokes
 from waypost.media.qrcode.styles import Gradient, Rgb, Style, rgb
 
 _CURVE = 0.5522847498  # how far the handles of a quarter of a circle reach, in radiuses
@@ -49,17 +49,19 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 def _symbol(symbol: Symbol, style: Style) -> list[str]:
     steps = [_rgb(style.ink, "rg") if style.gradient is None else "/Pattern cs /P scn"]
     for left, top in symbol.eyes:
-        for inset, radius in enumerate(EYE_CORNERS[style.eyes]):
+        for inset in range(3):
             side = EYE - 2 * inset
-            steps += _rectangle(Box(left + inset, top + inset, side, side, radius))
+            steps += _rounded(Box(left + inset, top + inset, side, side), eye_corners(style.eyes, inset))
     if style.modules in ("square", "rounded"):
         is_round = style.modules == "rounded"
         for corners in outlines(symbol.rows, symbol.side) if is_round else loops(symbol.rows):
             steps += _outline(corners, round_corners=is_round)
         return [*steps, "f*"]
-    lines, width = (dots(symbol.rows), DOT) if style.modules == "dots" else (bars(symbol.rows, symbol.side), BAR)
-    for x, y, length in lines:  # as shapes: viewers disagree on strokes with a gradient
-        steps += _rectangle(Box(x - width / 2, y - width / 2, width, length + width, width / 2))
+    width = STROKES[style.modules]
+    radius = 0 if style.modules == "tiles" else width / 2
+    for x, y, across, down in strokes(style.modules, symbol.rows, symbol.side):
+        # As shapes: viewers disagree on strokes with a gradient.
+        steps += _rectangle(Box(x - width / 2, y - width / 2, across + width, down + width, radius))
     return [*steps, "f*"]
 
 
@@ -84,20 +86,27 @@ def _outline(corners: Sequence[Corner], *, round_corners: bool) -> Iterable[str]
 
 
 def _rectangle(box: Box) -> list[str]:
-    x, y, right, low, r = box.x, box.y, box.x + box.width, box.y + box.height, box.radius
-    if not r:
-        return [f"{_n(x)} {_n(y)} {_n(box.width)} {_n(box.height)} re"]
-    k = r * (1 - _CURVE)
+    r = box.radius
+    return _rounded(box, (r, r, r, r))
+
+
+def _rounded(box: Box, corners: Corners) -> list[str]:
+    """A rectangle with a radius for each corner, clockwise from the upper left."""
+    if not any(corners):
+        return [f"{_n(box.x)} {_n(box.y)} {_n(box.width)} {_n(box.height)} re"]
+    x, y, right, low = box.x, box.y, box.x + box.width, box.y + box.height
+    a, b, c, d = corners
+    ka, kb, kc, kd = (radius * (1 - _CURVE) for radius in corners)
     numbers = (
-        (x + r, y, "m"),
-        (right - r, y, "l"),
-        (right - k, y, right, y + k, right, y + r, "c"),
-        (right, low - r, "l"),
-        (right, low - k, right - k, low, right - r, low, "c"),
-        (x + r, low, "l"),
-        (x + k, low, x, low - k, x, low - r, "c"),
-        (x, y + r, "l"),
-        (x, y + k, x + k, y, x + r, y, "c"),
+        (x + a, y, "m"),
+        (right - b, y, "l"),
+        (right - kb, y, right, y + kb, right, y + b, "c"),
+        (right, low - c, "l"),
+        (right, low - kc, right - kc, low, right - c, low, "c"),
+        (x + d, low, "l"),
+        (x + kd, low, x, low - kd, x, low - d, "c"),
+        (x, y + a, "l"),
+        (x, y + ka, x + ka, y, x + a, y, "c"),
     )
     return [" ".join(part if isinstance(part, str) else _n(part) for part in step) for step in numbers] + ["h"]
 

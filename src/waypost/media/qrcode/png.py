@@ -8,15 +8,15 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from waypost.media.qrcode.encode import EYE, Symbol
 from waypost.media.qrcode.gradients import share
-from waypost.media.qrcode.layout import BAR, DOT, EYE_CORNERS, FONT, Box, Card, Layout
-from waypost.media.qrcode.styles import Eyes, Gradient, Rgb, Style, rgb
+from waypost.media.qrcode.layout import EYE_CORNERS, FONT, STROKES, Box, Card, Layout, eye_corners
+from waypost.media.qrcode.styles import Eyes, Gradient, Modules, Rgb, Style, rgb
 
 _FINE = 4  # how many times finer than the picture round things are drawn
 _LEAST_CRISP = 0.9  # of the picture's width, filled by modules of whole pixels; else it is drawn larger and shrunk
 _SHADES = 16
 _RUNS = 3  # Z_RLE of zlib
 _FIRST, _SECOND, _THIRD, _FOURTH = 1, 2, 4, 8  # corners of a module, clockwise from the upper left
-_ABOVE, _BELOW = 1, 2
+_ABOVE, _BELOW, _LEFT, _RIGHT = 1, 2, 4, 8
 
 
 def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> bytes:
@@ -163,13 +163,12 @@ def _tiles(symbol: Symbol, style: Style, unit: int) -> Iterator[tuple[int, int, 
     """Each dark module's place and picture, which depends on its neighbours."""
     rows = (0, *symbol.rows, 0)
     for y, (above, row, below) in enumerate(zip(rows, rows[1:], rows[2:], strict=False)):
-        if style.modules == "dots":
-            marks: tuple[tuple[int, int], ...] = ()
-            draw_tile = _dot
-        elif style.modules == "bars":
+        marks: tuple[tuple[int, int], ...] = ()
+        if style.modules == "bars":
             marks = ((_ABOVE, above), (_BELOW, below))
-            draw_tile = _bar
-        else:
+        elif style.modules == "lines":
+            marks = ((_LEFT, row << 1), (_RIGHT, row >> 1))
+        elif style.modules == "rounded":
             # An outer corner is where neither of the two neighbours that meet there is dark.
             clear_left, clear_right = ~(row << 1), ~(row >> 1)
             marks = (
@@ -178,12 +177,18 @@ def _tiles(symbol: Symbol, style: Style, unit: int) -> Iterator[tuple[int, int, 
                 (_THIRD, ~below & clear_right),
                 (_FOURTH, ~below & clear_left),
             )
-            draw_tile = _rounded
         left = row
         while left:
             low = left & -left
             left ^= low
-            yield low.bit_length() - 1, y, draw_tile(unit, sum(mark for mark, where in marks if where & low))
+            mark = sum(mark for mark, where in marks if where & low)
+            yield low.bit_length() - 1, y, _tile(style.modules, unit, mark)
+
+
+def _tile(modules: Modules, unit: int, mark: int) -> Image.Image:
+    if modules == "rounded":
+        return _rounded(unit, mark)
+    return _square(unit, STROKES[modules]) if modules == "tiles" else _line(unit, STROKES[modules], mark)
 
 
 @lru_cache(maxsize=512)
@@ -198,22 +203,27 @@ def _rounded(unit: int, corners: int) -> Image.Image:
 
 
 @lru_cache(maxsize=64)
-def _dot(unit: int, _marks: int) -> Image.Image:
+def _square(unit: int, width: float) -> Image.Image:
     tile, pen, last = _fine(unit)
-    inset = (1 - DOT) / 2 * last
-    pen.ellipse((inset, inset, last - inset, last - inset), 255)
+    inset = (1 - width) / 2 * last
+    pen.rectangle((inset, inset, last - inset, last - inset), 255)
     return tile.reduce(_FINE)
 
 
-@lru_cache(maxsize=256)
-def _bar(unit: int, dark: int) -> Image.Image:
+@lru_cache(maxsize=512)
+def _line(unit: int, width: float, dark: int) -> Image.Image:
+    """A dot, and the parts of lines to the dark neighbors."""
     tile, pen, last = _fine(unit)
-    inset = (1 - BAR) / 2 * last
+    inset, half = (1 - width) / 2 * last, last // 2
     pen.ellipse((inset, inset, last - inset, last - inset), 255)
-    if dark & _ABOVE:
-        pen.rectangle((inset, 0, last - inset, last // 2), 255)
-    if dark & _BELOW:
-        pen.rectangle((inset, last // 2, last - inset, last), 255)
+    for mark, box in (
+        (_ABOVE, (inset, 0, last - inset, half)),
+        (_BELOW, (inset, half, last - inset, last)),
+        (_LEFT, (0, inset, half, last - inset)),
+        (_RIGHT, (half, inset, last, last - inset)),
+    ):
+        if dark & mark:
+            pen.rectangle(box, 255)
     return tile.reduce(_FINE)
 
 
@@ -227,7 +237,8 @@ def _eye(eyes: Eyes, unit: int) -> Image.Image:
         if radius * 2 == EYE - 2 * inset:
             pen.ellipse(box, fill)
         else:
-            pen.rounded_rectangle(box, radius * one, fill)
+            first, second, third, fourth = (corner > 0 for corner in eye_corners(eyes, inset))
+            pen.rounded_rectangle(box, radius * one, fill, corners=(first, second, third, fourth))
     return tile.reduce(_FINE)
 
 

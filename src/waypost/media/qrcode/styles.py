@@ -8,8 +8,8 @@ from waypost.core import web_colors
 from waypost.core.errors import Problem, invalid
 
 Level = Literal["auto", "L", "M", "Q", "H"]
-Modules = Literal["square", "rounded", "dots", "bars"]
-Eyes = Literal["square", "rounded", "dot", "circle"]
+Modules = Literal["square", "rounded", "dots", "bars", "lines", "tiles"]
+Eyes = Literal["square", "rounded", "dot", "circle", "soft", "leaf"]
 Shading = Literal["linear", "radial"]
 LEAST_CONTRAST = 3.0
 LEAST_SIZE, MOST_SIZE = 64, 4096

@@ -6,8 +6,8 @@ from html import escape
 
 from waypost.media.qrcode.encode import EYE, Symbol
 from waypost.media.qrcode.gradients import linear_ends
-from waypost.media.qrcode.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
-from waypost.media.qrcode.outlines import Corner, Stroke, bars, dots, loops, outlines
+from waypost.media.qrcode.layout import STROKES, Box, Card, Layout, eye_corners, letters
+from waypost.media.qrcode.outlines import Corner, Stroke, loops, outlines, strokes
 from waypost.media.qrcode.styles import Eyes, Gradient, Style
 
 
@@ -37,24 +37,26 @@ def _symbol(symbol: Symbol, style: Style, ink: str) -> str:
         return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_sharp(loops(symbol.rows))}"/>'
     if style.modules == "rounded":
         return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_rounded(outlines(symbol.rows, symbol.side))}"/>'
-    lines, width = (dots(symbol.rows), DOT) if style.modules == "dots" else (bars(symbol.rows, symbol.side), BAR)
-    look = f'stroke="{ink}" stroke-width="{_n(width)}" stroke-linecap="round" fill="none"'
+    lines, width = strokes(style.modules, symbol.rows, symbol.side), _n(STROKES[style.modules])
+    cap = "square" if style.modules == "tiles" else "round"
+    look = f'stroke="{ink}" stroke-width="{width}" stroke-linecap="{cap}" fill="none"'
     return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}"/><path {look} d="{_strokes(lines)}"/>'
 
 
 def _eye(left: int, top: int, eyes: Eyes) -> str:
     """Three squares, one in the other, with round corners; every other one is filled."""
     parts = []
-    for inset, radius in enumerate(EYE_CORNERS[eyes]):
-        side, r = EYE - 2 * inset, _n(radius)
-        straight = _n(side - 2 * radius)
-        parts.append(f"M{_n(left + inset + radius)} {top + inset}")
-        if not radius:
+    for inset in range(3):
+        side, corners = EYE - 2 * inset, eye_corners(eyes, inset)
+        parts.append(f"M{_n(left + inset + corners[0])} {top + inset}")
+        if not any(corners):
             parts.append(f"h{side}v{side}h-{side}z")
             continue
-        for line, x, y in (("h", r, r), ("v", f"-{r}", r), ("h-", f"-{r}", f"-{r}"), ("v-", r, f"-{r}")):
+        for place, (line, x, y) in enumerate((("h", 1, 1), ("v", -1, 1), ("h-", -1, -1), ("v-", 1, -1))):
+            r = corners[(place + 1) % 4]
+            straight = _n(side - corners[place] - r)
             parts.append(f"{line}{straight}" if straight != "0" else "")
-            parts.append(f"a{r} {r} 0 0 1 {x} {y}")
+            parts.append(f"a{_n(r)} {_n(r)} 0 0 1 {_n(x * r)} {_n(y * r)}" if r else "")
         parts.append("z")
     return "".join(parts)
 
@@ -98,7 +100,7 @@ def _rounded(shapes: Iterable[list[Corner]]) -> str:
 
 
 def _strokes(lines: Iterable[Stroke]) -> str:
-    return "".join(f"M{_n(x)} {_n(y)}v{length}" for x, y, length in lines)
+    return "".join(f"M{_n(x)} {_n(y)}" + (f"h{across}" if across else f"v{down}") for x, y, across, down in lines)
 
 
 def _gradient(style: Style, gradient: Gradient, side: int) -> str:
