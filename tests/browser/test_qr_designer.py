@@ -116,6 +116,28 @@ def test_preset_fills_in_all_colors(ana: Person, chrome: Browser, address: str) 
     assert (code_of["foreground"], code_of["background"], code_of["gradient"]) == ("#0b3d91", "#f4f8ff", None)
 
 
+def test_own_style_and_former_logo_are_taken_over(ana: Person, chrome: Browser, address: str) -> None:
+    logo, _ = new_code(ana, name="Poster", foreground="#102040", modules="tiles", caption="Scan me", logo=LOGO)
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/qr/new")
+        page.wait_for_load_state()
+        code = page.locator("#preview img")
+        sample = code.get_attribute("src")
+        page.get_by_role("button", name="Poster").click()
+        expect(code).not_to_have_attribute("src", sample or "")
+        expect(page.get_by_label("Tiles")).to_be_checked()
+        expect(page.get_by_label("Logo of Poster")).to_be_checked()
+        examine(page, "own styles and former logos")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
+        page.get_by_role("button", name="Create QR code").click()
+        expect(page.get_by_role("status").first).to_contain_text("Your QR code is ready.")
+    newest = ana.details("qr", ana.get("/qr")["data"]["qrs"][0]["id"])
+    assert (newest["foreground"], newest["modules"], newest["caption"]) == ("#102040", "tiles", "Scan me")
+    assert newest["logo"]
+    assert newest["id"] != logo
+
+
 def test_designer_without_scripts_previews_and_creates_code(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome, scripts=False) as seen:
         page = seen.page

@@ -10,7 +10,8 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser, hidden_field
-from tests.support.qr_decoders import LOGO, new_code, zxing
+from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.qr_decoders import LOGO, data_url, new_code, png, zxing
 
 _PREVIEW = re.compile(r'<img class="qr-code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
 
@@ -214,6 +215,41 @@ def test_logo_of_a_saved_code_is_shown_to_its_owner_only(ana: Person, ben: Perso
     foreign, _ = new_code(ben, logo=LOGO)
     plain, _ = new_code(ana)
     assert [dashboard.get(f"/qr/{other}/logo").status_code for other in (foreign, plain)] == [404, 404]
+
+
+def _own_styles(page: Any) -> list[Any]:
+    group = page.text.partition("<legend>My styles</legend>")[2].partition("</fieldset>")[0]
+    return [json.loads(html.unescape(fields)) for fields in re.findall(r'data-fields="([^"]+)"', group)]
+
+
+def test_styles_of_other_codes_can_be_used_again(ana: Person, ben: Person, dashboard: Browser) -> None:
+    assert _own_styles(dashboard.get("/qr/new")) == []
+    new_code(ana)
+    new_code(ben, foreground="#101010")
+    for name in ("First", "Same style"):
+        new_code(ana, name=name, foreground="#102040", modules="dots", gradient={"color": "#401060"}, caption="Scan me")
+    new_code(ana, eyes="leaf", margin=6)
+    leaf, dots = _own_styles(dashboard.get("/qr/new"))
+    assert (leaf["eyes"], leaf["margin"], leaf["blend"]) == ("leaf", "6", "")
+    assert (dots["foreground"], dots["modules"], dots["caption"]) == ("#102040", "dots", "Scan me")
+    assert (dots["blend"], dots["gradient.color"], dots["gradient.type"]) == ("on", "#401060", "linear")
+
+
+@ON_BOTH_DATABASES
+def test_former_logos_are_offered_once_and_used_by_owner_only(ana: Person, ben: Person, dashboard: Browser) -> None:
+    first, _ = new_code(ana, logo=LOGO)
+    second, _ = new_code(ana, logo=LOGO)
+    wide, _ = new_code(ana, logo=data_url(png(300, height=120)))
+    foreign, _ = new_code(ben, logo=LOGO)
+    page = dashboard.get("/qr/new")
+    assert re.findall(r'name="former"\s+value="(\d*)"', page.text) == ["", str(wide), str(second)]
+    text = {"type": "text", "text__text": "With a logo"}
+    assert dashboard.flash_message(_design(dashboard, former=str(wide), **text)) == "Your QR code is ready."
+    copy = _newest(ana)["id"]
+    assert dashboard.get(f"/qr/{copy}/logo").content == dashboard.get(f"/qr/{wide}/logo").content
+    assert _design(dashboard, former=str(foreign), **text).status_code == 404
+    preview = _design(dashboard, "/qr/preview", former=str(first), margin="99", **text)
+    assert "data:image/png" not in preview.text, "the page does not repeat the logo"
 
 
 def test_files_of_a_code_are_called_by_its_name_in_designer_and_gallery(ana: Person, dashboard: Browser) -> None:

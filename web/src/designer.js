@@ -70,6 +70,7 @@ form.addEventListener("click", (event) => {
   const fields = Object.entries(JSON.parse(button.dataset.fields));
   for (const [name, value] of fields) {
     const field = form.elements[name];
+    if (!field) continue; // there are no former logos
     if (field.type === "checkbox") field.checked = Boolean(value);
     else field.value = value;
   }

@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, from_local_input
+from waypost.dashboard.forms import Form, Shape, Value, from_local_input, parse_id
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.items.qr import contrast, ops, service
+from waypost.items.qr import contrast, former_styles, ops, service
 from waypost.items.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
 from waypost.items.qr.schemas import CodeChange, NewCode
 from waypost.media.qrcode.render import Drawing, design
@@ -174,7 +174,16 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
     form.values["data"] = [data["raw"]] if "raw" in data else [data]
     if not form.text("blend"):
         form.values["gradient"] = []
+    _use_former_logo(context, form)
     return form
+
+
+def _use_former_logo(context: PageContext, form: Form) -> None:
+    """Take the logo of the selected code, unless the form has another one."""
+    code = parse_id(form.text("former"))
+    if code is not None and not form.text("logo"):
+        logo = context.read(lambda tx: ops.get_logo(tx, context.account, code))
+        form.values["logo"] = former_styles.logo_data_url(logo)
 
 
 def _submitted_change(context: PageContext) -> Form:
@@ -240,6 +249,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
         "blend": "on" if code.gradient is not None else "",
         "gradient": [{name: str(value) for name, value in gradient.items()}],
         "logo": "",
+        "former": "",
         "unlogo": "",
         code.type: [content_fields(code.type, code.data, context.time_zone)],
     }
@@ -278,7 +288,7 @@ def _designer(
     is_image = files.c.mime.in_(("image/png", "image/jpeg"))
     query = select(files.c.alias, files.c.name).where(files.c.account == context.account, files.c.purged.is_(None))
     query = query.where(is_image).order_by(files.c.id.desc()).limit(50)
-    own_images = context.read(lambda tx: tx.execute(query).all())
+    own_images, former = context.read(lambda tx: (tx.execute(query).all(), former_styles.find(tx, context.account)))
     return context.render(
         "qr/designer.html",
         status=status,
@@ -289,5 +299,6 @@ def _designer(
         is_sample=code is None and _is_empty(form),
         short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
         own_images=own_images,
+        former=former,
         logo=f"{_LIST}/{code.id}/logo?v={code.version}" if code and has_logo else "",
     )
