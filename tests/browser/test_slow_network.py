@@ -126,7 +126,7 @@ def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -
             page.wait_for_timeout(100)
         assert len(held) == 1
         held[0].continue_()
-        expect(dialog).to_contain_text("Your link is ready:")
+        expect(dialog).to_contain_text("Your link is ready")
         with page.expect_navigation():
             page.keyboard.press("Escape")
         page.wait_for_load_state()  # a link pressed before the scripts are there is followed
