@@ -164,6 +164,10 @@ def _choose_pictures(page: Page, folder: Path, *, scripts: bool) -> None:
     if scripts:
         expect(page.locator("[data-picture=avatar] img")).to_be_visible()
         expect(page.locator("[data-picture=thumbnail] img")).to_be_visible()
+        expect(page.locator("[data-thumbnail]").first).to_be_visible()
+        chooser = page.locator("[data-picture=thumbnail] label", has_text="Choose a picture")
+        with page.expect_file_chooser():
+            chooser.click()
         expect(page.frame_locator("iframe[name=phone]").locator("img.avatar")).to_be_visible()
 
 
@@ -179,6 +183,9 @@ def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address:
         expect(blocks).to_have_count(6)
         expect(blocks.nth(1).locator("textarea")).to_have_value(texts[1]["text"])
         expect(blocks.nth(1).locator("summary").first).to_be_focused()
+        expect(blocks.nth(2).locator("textarea")).to_be_hidden()
+        expect(blocks.nth(2).locator("[data-title]")).to_contain_text("Paragraph 2")
+        blocks.nth(5).locator("summary").first.click()
         blocks.nth(5).locator("textarea").click()
         shown = page.frame_locator("iframe[name=phone]").get_by_text("Paragraph 5").first
         expect(shown).to_be_in_viewport()

@@ -165,6 +165,7 @@ def test_bio_preview_shows_newest_version(ana: Person, chrome: Browser, address:
         words, phone = page.locator("[data-block] textarea"), page.frame_locator("iframe[name=phone]")
         expect(words).to_have_value("Old words")
         page.wait_for_load_state("domcontentloaded")  # so the builder listens
+        page.locator("[data-block] summary").first.click()
         words.fill("New words")
         expect(phone.get_by_role("heading", name="New words")).to_be_visible()
         held[0].continue_()

@@ -1,4 +1,4 @@
-// Folded blocks: their titles, a button for all of them, and the memory of this browser.
+// Blocks that are folded until they are opened: their titles, a button for all, and the memory of this browser.
 const TITLE_LENGTH = 60; // characters
 const TITLE_PARTS = ["title", "text", "network", "alt", "image", "fname", "org"];
 
@@ -19,7 +19,7 @@ function keyOf(block) {
   return id || `${block.querySelector('[name$=".type"]').value} ${titleOf(block)}`;
 }
 
-function readFolded(name) {
+function readOpen(name) {
   try {
     return new Set(JSON.parse(localStorage.getItem(name)));
   } catch {
@@ -27,25 +27,24 @@ function readFolded(name) {
   }
 }
 
-function writeFolded(name, folded) {
+function writeOpen(name, keys) {
   try {
-    if (folded.length) localStorage.setItem(name, JSON.stringify(folded));
+    if (keys.length) localStorage.setItem(name, JSON.stringify(keys));
     else localStorage.removeItem(name);
   } catch {
-    // Without storage, blocks are open on the next visit.
+    // Without storage, blocks are folded on the next visit.
   }
 }
 
-/** Folds the blocks that were folded before, except for those with errors. */
+/** Opens the blocks that were open before, besides new ones and those with errors. */
 export function connectFolding(form, list) {
-  const name = form.dataset.draft.replace("draft", "folded");
+  const name = form.dataset.draft.replace("draft", "open");
   const button = form.querySelector("[data-fold]");
   const [foldLabel, openLabel] = [button.textContent, button.dataset.open];
   const details = () => [...list.children].map((block) => block.querySelector("details"));
   const isAnyOpen = () => details().some((element) => element.open);
-  const folded = readFolded(name);
-  for (const block of list.children)
-    if (folded.has(keyOf(block)) && !block.classList.contains("invalid")) block.querySelector("details").open = false;
+  const opened = readOpen(name);
+  for (const block of list.children) if (opened.has(keyOf(block))) open(block);
 
   function update() {
     button.textContent = isAnyOpen() ? foldLabel : openLabel;
@@ -54,9 +53,9 @@ export function connectFolding(form, list) {
   list.addEventListener(
     "toggle",
     () => {
-      writeFolded(
+      writeOpen(
         name,
-        [...list.children].filter((block) => !block.querySelector("details").open).map((block) => keyOf(block)),
+        [...list.children].filter((block) => block.querySelector("details").open).map((block) => keyOf(block)),
       );
       update();
     },

@@ -35,6 +35,8 @@ function show(field, value) {
   field.querySelector("input[type=hidden]").value = value;
   image.src = value || "data:,";
   image.hidden = clear.hidden = !value;
+  const thumbnail = field.closest("[data-block]")?.querySelector("[data-thumbnail]");
+  if (thumbnail) Object.assign(thumbnail, { src: image.src, hidden: !value });
 }
 
 function showError(field, message) {
