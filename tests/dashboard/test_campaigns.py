@@ -154,7 +154,9 @@ def test_campaign_statistics_show_clicks_by_link(ana: Person, dashboard: Browser
     for _ in range(3):
         assert visit(service, "r/spring").status_code == 302
     page = dashboard.get(f"/campaigns/{spring}/stats").text
-    rows = re.findall(r'<th scope="row"><a [^>]*>(.*?)</a></th><td class="num">(\d+)</td>', page)
+    table = page[page.index('class="by-link"') :]
+    table = table[: table.index("</table>")]
+    rows = re.findall(r'<th scope="row">\s*<a [^>]*>(.*?)</a>\s*</th>\s*<td class="num">(\d+) <small>', table)
     assert rows == [("Landing 0", "2"), ("Landing 1", "1")]
     export = dashboard.get(f"/campaigns/{spring}/stats?format=csv")
     assert export.headers["content-type"].startswith("text/csv")

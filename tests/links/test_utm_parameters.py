@@ -2,8 +2,7 @@
 
 import pytest
 
-from waypost.items.links import utm
-from waypost.urls.utm_parameters import set_parameters
+from waypost.urls.utm_parameters import set_parameters, values_of
 
 _NEWS = {"utm_source": "news & more", "utm_medium": "e-mail", "utm_term": ""}
 _ADDED = "utm_source=news%20%26%20more&utm_medium=e-mail"
@@ -34,4 +33,4 @@ def test_parameters_replace_first_of_their_name_or_are_appended(url: str, expect
 
 def test_parameters_of_url_are_read_as_web_analytics_do() -> None:
     url = set_parameters("https://a.example/?utm_source=first&utm_source=second&x=1", {"utm_content": "ä+b"})
-    assert utm.values_of(url) == {"utm_source": "first", "utm_content": "ä+b"}
+    assert values_of(url) == {"utm_source": "first", "utm_content": "ä+b"}

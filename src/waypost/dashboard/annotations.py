@@ -7,8 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from waypost.clicks.stats.reports import Span, point_starts
+from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core.import_sources import NAMES
-from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visited_item_names import VISITED
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
 

@@ -1,8 +1,10 @@
 """The statistics page of an item or account: the report of a period, as a page and as CSV, with or without a filter."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -11,16 +13,19 @@ from starlette.responses import Response
 
 from waypost.clicks.geo import countries
 from waypost.clicks.stats import filtered_report, reports
-from waypost.clicks.stats.filtered_report import MAX_ITEMS
+from waypost.clicks.stats.filtered_report import MAX_ITEMS, FilteredReport
+from waypost.clicks.stats.item_groups import ItemGroup, find_members
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
+from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import csv_export
-from waypost.dashboard import downloads, localized_names, periods, statistics_filter
+from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_groups
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.periods import DAY_PRESET, Period
-from waypost.dashboard.statistics_filter import ACCOUNT
+from waypost.dashboard.statistics_filter import ITEM
+from waypost.dashboard.statistics_groups import Choice
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visited_item_names import Item, Key, find_items
 
@@ -67,14 +72,6 @@ def heat_map(times: Times, span: Span) -> list[tuple[int, list[Hour]]]:
     return [(day, [Hour(n, -(-n * _HEAT_LEVELS // most)) for n in hours[day]]) for day in weekdays]
 
 
-def visited_items(clicks: Mapping[Key, int], items: Mapping[Key, Item], total: int) -> dict[str, Any]:
-    """Return the list of the most visited items: rows of key, item and clicks. `total` are the clicks of all items."""
-    rows = [(key, items[key], n) for key, n in clicks.items()]
-    listed = sum(clicks.values())
-    whole = max(listed, total) if len(rows) >= MAX_ITEMS else listed
-    return {"rows": rows, "sum": whole, "others": whole - listed, "most": max(clicks.values(), default=0)}
-
-
 _DIMENSION_TITLES = {
     "countries": ("country", "Countries"),
     "referrers": ("referrer", "Referrers"),
@@ -102,24 +99,29 @@ SHARED_KINDS = ("link", "qr", "bio", "campaign")
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
 _OTHER_LABELS = ("Unknown", "Direct", "Other", "Desktop", "Mobile", "Tablet", "Console", "Watch")
 """Labels of visits that are translated, here so that `make messages` finds them."""
+_NO_GROUP = ItemGroup()
 _NAMES = {"country": localized_names.country_name, "language": localized_names.language_name}
 
 
 class Comparison(NamedTuple):
-    """The visits of the period before: the total, and the clicks of each point."""
+    """The visits of the period before: the total, the clicks of each point, and of each item of a group."""
 
     total: VisitCounts
     clicks: list[int]
+    items: Mapping[Key, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Loaded:
     """The statistics of a period. `since` is the second since which single visits are kept, None if none are.
 
-    `clicks_by_item` is counted from single visits, and empty except for an account. `items` are their names.
-    `imported` are clicks of the period, `baseline` those that were imported without a time (`with_baseline`).
+    `clicks_by_item` are those of a group; those of an account are counted from single visits; empty for an item.
+    `items` are names. `imported` are clicks of the period, `baseline` those that were imported without a time
+    (`with_baseline`). `group_names` are those of the query, `choices` what it can select.
     """
 
+    subject: Subject
+    group: ItemGroup
     visit_filter: VisitFilter
     is_filtered: bool
     since: int | None
@@ -130,7 +132,20 @@ class Loaded:
     clicks_by_item: Mapping[Key, int]
     items: Mapping[Key, Item]
     annotations: list[Annotation]
+    group_names: Mapping[str, str] = field(default_factory=dict)
+    choices: Sequence[Choice] = ()
     baseline: int = 0
+
+    @property
+    def counted(self) -> str:
+        """The title of the counted visits. A group has items of several kinds."""
+        return "Clicks" if self.group.is_set else _COUNT_TITLES.get(self.subject.kind, "Clicks")
+
+    @property
+    def chips(self) -> list[statistics_filter.Chip]:
+        """The parts of the filter."""
+        key = statistics_filter.item_key(self.visit_filter, self.subject.kind, self.group)
+        return statistics_filter.chips(self.visit_filter, key, self.items, self.group_names)
 
 
 def page(
@@ -154,8 +169,8 @@ def page(
     period = periods.requested(context)
     loaded = loaded or load_requested(context, kind, item, period)
     if context.query("format") == "csv":
-        return csv_response(loaded, kind, title)
-    shown = report_context(loaded, period, kind=kind)
+        return csv_response(loaded, title)
+    shown = report_context(loaded, period)
     return context.render(
         template,
         title=title,
@@ -163,89 +178,116 @@ def page(
         shares=f"/dashboard/shares/{kind}/{item}" if kind in SHARED_KINDS else "",
         apart=apart,
         short=short,
-        **shown,
-        **more,
+        **{**shown, **more},
     )
 
 
 def load_requested(context: PageContext, kind: str, item: int, period: Period) -> Loaded:
     """Return the statistics that the query asks for, with every click that was answered before the request."""
-    visit_filter = statistics_filter.requested(context, kind, item)
+    group = statistics_groups.requested(context, kind, item)
+    visit_filter = statistics_filter.requested(context, kind, item, group)
     days = context.settings.events_days
 
     def work(tx: Connection) -> Loaded:
-        loaded = load(tx, context.account, kind, item, period, visit_filter, events_days=days)
-        return with_baseline(tx, loaded, context.account, kind, item)
+        loaded = load(tx, context.account, kind, item, period, visit_filter, events_days=days, group=group)
+        loaded = with_baseline(tx, loaded)
+        if kind != ACCOUNT and not group.is_set:
+            return loaded
+        names = statistics_groups.find_names(tx, context.account, group, kind)
+        choices = statistics_groups.find_choices(tx, context.account, group, kind)
+        return replace(loaded, group_names=names, choices=choices)
 
     return context.read_after_ingest(work)
 
 
-def with_baseline(tx: Connection, loaded: Loaded, account: int, kind: str, item: int) -> Loaded:
+def with_baseline(tx: Connection, loaded: Loaded) -> Loaded:
     """Return the statistics with the clicks that were imported without a time; a filter matches none of them."""
-    return loaded if loaded.is_filtered else replace(loaded, baseline=reports.untimed_clicks(tx, account, kind, item))
+    return loaded if loaded.is_filtered else replace(loaded, baseline=reports.untimed_clicks(tx, loaded.subject))
 
 
 def load(
-    tx: Connection, account: int, kind: str, item: int, period: Period, visit_filter: VisitFilter, *, events_days: int
+    tx: Connection,
+    account: int,
+    kind: str,
+    item: int,
+    period: Period,
+    visit_filter: VisitFilter,
+    *,
+    events_days: int,
+    group: ItemGroup = _NO_GROUP,
 ) -> Loaded:
-    """Return the statistics of an item, or of the account as the item of kind `account`.
+    """Return the statistics of an item, of the account as the item of kind `account`, or of a group.
 
     With a filter, they are counted from single visits; otherwise from totals, which have no limit in time.
     """
     span = period.span
+    members = find_members(tx, account, group) if group.is_set else None
+    subject, visit_filter = Subject(account, kind, item, members), replace(visit_filter, members=members)
+    key = statistics_filter.item_key(visit_filter, kind, group)
     since = filtered_report.kept_since(tx, events_days)
-    is_filtered = statistics_filter.is_set(visit_filter, kind) and since is not None
-    clicks_by_item: Mapping[Key, int] = {}
+    is_filtered = bool(visit_filter.labels or key) and since is not None
     if since is not None and (is_filtered or period.preset == DAY_PRESET):
-        filtered = filtered_report.read(tx, account, visit_filter, span, since)
-        report, times, clicks_by_item = filtered.report, filtered.times, filtered.items
+        counts = filtered_report.read(tx, account, visit_filter, span, since)
     else:
-        report, times = reports.with_times(tx, account, kind, item, span)
-        if kind == ACCOUNT and since is not None:
-            clicks_by_item = filtered_report.clicks_by_item(tx, account, span, since)
-    if kind != ACCOUNT:
-        clicks_by_item = {}
-    filter_item = statistics_filter.item_key(visit_filter, kind)
-    if is_filtered and since is not None:
-        comparison = _compare_filtered(tx, account, visit_filter, period, since)
-    else:
-        comparison = compare(tx, account, kind, item, period)
+        counts = _from_totals(tx, subject, span, since)
+    clicks_by_item = counts.items if kind == ACCOUNT or group.is_set else {}
     return Loaded(
+        subject,
+        group,
         visit_filter,
         is_filtered,
         since,
-        report,
-        times,
-        comparison,
-        reports.imported_clicks(tx, account, kind, item, span),
+        counts.report,
+        counts.times,
+        _compare_filtered(tx, account, visit_filter, period, since) if is_filtered else compare(tx, subject, period),
+        reports.imported_clicks(tx, subject, span),
         clicks_by_item,
-        find_items(tx, account, {*clicks_by_item, *([filter_item] if filter_item else [])}),
-        annotations(tx, account, kind, item, span),
+        find_items(tx, account, {*islice(clicks_by_item, MAX_ITEMS), *([key] if key else [])}),
+        _annotations(tx, subject, span),
     )
 
 
-def compare(tx: Connection, account: int, kind: str, item: int, period: Period) -> Comparison:
+def _from_totals(tx: Connection, subject: Subject, span: Span, since: int | None) -> FilteredReport:
+    """Return the report of a span without a filter. Clicks by item are those of a group or an account."""
+    report, times = reports.with_times(tx, subject, span)
+    clicks_by_item: Mapping[Key, int] = {}
+    if subject.members is not None:
+        clicks_by_item = reports.clicks_by_item(tx, subject, *span.seconds())
+    elif subject.kind == ACCOUNT and since is not None:
+        clicks_by_item = filtered_report.clicks_by_item(tx, subject.account, span, since)
+    return FilteredReport(report, times, clicks_by_item)
+
+
+def _annotations(tx: Connection, subject: Subject, span: Span) -> list[Annotation]:
+    """Return the events of an item, an account or a campaign."""
+    if subject.kind == ACCOUNT and subject.members is not None:
+        return []
+    return annotations(tx, subject.account, subject.kind, subject.item, span)
+
+
+def compare(tx: Connection, subject: Subject, period: Period) -> Comparison:
     """Return the visits of the period before; nothing if they may not be shown."""
     if not period.has_previous:
         return Comparison(VisitCounts(), [])
-    _, after = period.previous_seconds()
-    total, series = reports.over_time(tx, account, kind, item, period.previous, after)
-    return Comparison(total, [point.clicks for point in series])
+    first, after = period.previous_seconds()
+    total, series = reports.over_time(tx, subject, period.previous, after)
+    items = reports.clicks_by_item(tx, subject, first, after) if subject.members is not None else {}
+    return Comparison(total, [point.clicks for point in series], items)
 
 
 def _compare_filtered(
-    tx: Connection, account: int, visit_filter: VisitFilter, period: Period, since: int
+    tx: Connection, account: int, visit_filter: VisitFilter, period: Period, since: int | None
 ) -> Comparison:
     """Return the visits of the period before; nothing if they are not kept any more."""
     first, after = period.previous_seconds()
-    if first < since or not period.has_previous:
+    if since is None or first < since or not period.has_previous:
         return Comparison(VisitCounts(), [])
-    times = filtered_report.times_until(tx, account, visit_filter, period.previous, after)
-    total, series = reports.summarize(period.previous, times)
-    return Comparison(total, [point.clicks for point in series])
+    counts = filtered_report.counts_until(tx, account, visit_filter, period.previous, after)
+    total, series = reports.summarize(period.previous, counts.times)
+    return Comparison(total, [point.clicks for point in series], counts.items)
 
 
-def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, Any]:
+def report_context(loaded: Loaded, period: Period) -> dict[str, Any]:
     """Return the template context of the report, for parts/statistics_body.html and parts/statistics_lists.html."""
     report = loaded.report
     lists = [
@@ -254,6 +296,7 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
         if report.dimensions[key]
     ]
     query = urlencode(statistics_filter.visits_query(loaded.visit_filter))
+    visits_path = "/dashboard/visits" + (f"?{query}" if query else "")
     return {
         "report": report,
         "comparison": loaded.comparison,
@@ -261,23 +304,36 @@ def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, An
         "presets": periods.PRESETS,
         "intervals": periods.INTERVAL_LABELS,
         "lists": lists,
-        "counted": _COUNT_TITLES.get(kind, "Clicks"),
-        "visits_path": "/dashboard/visits" + (f"?{query}" if query else ""),
+        "counted": loaded.counted,
+        "visits_path": "" if loaded.group.is_set else visits_path,
         "label_text": label_text,
         "imported": loaded.imported,
         "baseline": loaded.baseline,
-        "kind": kind,
         "is_filtered": loaded.is_filtered,
-        "has_filter": statistics_filter.is_set(loaded.visit_filter, kind),
+        "has_visit_filter": bool(loaded.visit_filter.labels) or any(chip.parameter == ITEM for chip in loaded.chips),
         "can_filter": loaded.since is not None,
-        "chips": statistics_filter.chips(loaded.visit_filter, kind, loaded.items),
+        "chips": loaded.chips,
+        "choices": loaded.choices,
+        "selected": statistics_groups.selected(loaded.group, loaded.subject.kind),
         "since": loaded.since,
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": world_map(report.dimensions["countries"]),
         "heat_map": heat_map(loaded.times, period.span),
-        "visited": visited_items(loaded.clicks_by_item, loaded.items, report.total.clicks),
+        "visited": visited_items(loaded),
+        "is_visited_cut": not loaded.group.is_set or loaded.is_filtered,
         "annotations": loaded.annotations,
+        "parts_of_clicks": (),
+        "are_items_apart": False,
     }
+
+
+def visited_items(loaded: Loaded) -> dict[str, Any]:
+    """Return the list of the most visited items: rows of key, item, clicks, and clicks in the period before."""
+    clicks, earlier = loaded.clicks_by_item, loaded.comparison.items
+    rows = [(key, loaded.items[key], n, earlier.get(key, 0)) for key, n in islice(clicks.items(), MAX_ITEMS)]
+    listed = sum(row[2] for row in rows)
+    whole = max(listed, loaded.report.total.clicks) if len(rows) >= MAX_ITEMS else listed
+    return {"rows": rows, "sum": whole, "others": whole - listed, "most": max(clicks.values(), default=0)}
 
 
 def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], clicks: int) -> dict[str, Any]:
@@ -297,16 +353,19 @@ def label_text(dimension: str, label: str) -> str:
     return gettext(label) if label in _OTHER_LABELS else label
 
 
-def csv_response(loaded: Loaded, kind: str, title: str) -> Response:
+def csv_response(loaded: Loaded, title: str) -> Response:
     """Return the report as CSV in the reader's language, named after the item, the period and the filter."""
     report = loaded.report
-    counts = {"clicks": _COUNT_TITLES.get(kind, "Clicks"), **_HEADINGS}
+    counts = {"clicks": loaded.counted, **_HEADINGS}
 
     def rows() -> Iterator[list[Any]]:
         yield [gettext("Table"), gettext("Name"), *map(gettext, counts.values())]
         for point in report.series:
             interval = gettext(periods.INTERVAL_LABELS[report.interval])
             yield [interval, point.at, *(getattr(point, name) for name in counts)]
+        if loaded.group.is_set:
+            for _, item, clicks, _ in visited_items(loaded)["rows"]:
+                yield [gettext("Items"), item.name or gettext("Deleted item"), clicks]
         for part, labels in report.dimensions.items():
             dimension, heading = _CSV_TITLES[part]
             for label, count in labels.items():
@@ -314,6 +373,6 @@ def csv_response(loaded: Loaded, kind: str, title: str) -> Response:
 
     days = [date.fromisoformat(day) for day in (report.start, report.end)]
     period = " - ".join(dict.fromkeys(format_day(day) for day in days))
-    chips = statistics_filter.chips(loaded.visit_filter, kind, loaded.items) if loaded.is_filtered else []
+    chips = loaded.chips if loaded.is_filtered or loaded.group_names else []
     parts = [label_text(chip.dimension, chip.label) for chip in chips]
     return downloads.csv_file(", ".join([title[:_MAX_TITLE].strip(), period, *parts]), [csv_export.lines(rows())])

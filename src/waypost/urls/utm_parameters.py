@@ -1,7 +1,7 @@
 """UTM parameters in the query of a URL."""
 
-from collections.abc import Mapping
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from waypost.urls.query import joined, name_of
 
@@ -11,6 +11,21 @@ NAMES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 def is_taggable(url: str) -> bool:
     """Return whether the URL can have UTM parameters: a URL of an app can have any form."""
     return url.lstrip()[:8].lower().startswith(("http://", "https://"))
+
+
+def values_of(url: str) -> Mapping[str, str]:
+    """Return the UTM parameters in a URL."""
+    return {name: value for name, value in reversed(pairs_of(url)) if name in NAMES}
+
+
+def pairs_of(url: str) -> Sequence[tuple[str, str]]:
+    """Return the names and values of the parameters of a URL that has UTM parameters."""
+    if "utm_" not in url:
+        return ()
+    try:
+        return parse_qsl(urlsplit(url).query)
+    except ValueError:  # a destination of an app can have any form
+        return ()
 
 
 def set_parameters(url: str, values: Mapping[str, str]) -> str:

@@ -180,7 +180,9 @@ class _Columns:
 
     def _conditions(self, visit_filter: VisitFilter) -> Iterator[tuple[str, Mask]]:
         """Yield columns of the filter, with whether each of their codes matches."""
-        kind, item = visit_filter.kind, visit_filter.item
+        kind, item, members = visit_filter.kind, visit_filter.item, visit_filter.members
+        if members is not None:
+            yield "item", self._table("item", lambda label: label[1] in members.get(label[0], ()))
         if not kind:
             if not NOT_IN_ACCOUNT_TOTALS.isdisjoint({label[0] for label in self._labels["item"]}):
                 yield "item", self._table("item", lambda label: label[0] not in NOT_IN_ACCOUNT_TOTALS)

@@ -16,7 +16,6 @@ from waypost.db.schema import installation
 _FILTERED = "waypost.clicks.blocks.filtered_counts"
 MAX_ITEMS = 50
 _ONLY_ITEMS: Parts = frozenset({"items"})
-_ONLY_TIMES: Parts = frozenset()
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ def read(tx: Connection, account: int, visit_filter: VisitFilter, span: Span, si
     labels = {
         name: {label: n for label, n in counter.most_common() if label} for name, counter in counts.labels.items()
     }
-    items = dict(counts.items.most_common(MAX_ITEMS))
-    return FilteredReport(compose(span, counts.times, labels), counts.times, items)
+    return FilteredReport(compose(span, counts.times, labels), counts.times, dict(counts.items.most_common()))
 
 
 def clicks_by_item(tx: Connection, account: int, span: Span, since: int) -> Mapping[tuple[str, int], int]:
@@ -56,9 +54,9 @@ def clicks_by_item(tx: Connection, account: int, span: Span, since: int) -> Mapp
     return dict(counts.items.most_common(MAX_ITEMS))
 
 
-def times_until(tx: Connection, account: int, visit_filter: VisitFilter, span: Span, after: int) -> Times:
-    """Return the counts by quarter of an hour of a span whose visits are all kept, before the second `after`."""
-    return count_span(tx, account, visit_filter, span, 0, after=after, parts=_ONLY_TIMES).times
+def counts_until(tx: Connection, account: int, visit_filter: VisitFilter, span: Span, after: int) -> Counts:
+    """Return the counts by time and item of a span whose visits are all kept, before the second `after`."""
+    return count_span(tx, account, visit_filter, span, 0, after=after, parts=_ONLY_ITEMS)
 
 
 def count_span(

@@ -9,11 +9,13 @@ from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import BigInteger, Connection, cast, func, select, text
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED
 from waypost.clicks.stats import span_labels
 from waypost.clicks.stats.span_labels import LabelCounts
+from waypost.clicks.stats.subjects import ACCOUNT, Subject
+from waypost.db.id_lists import is_one_of
 from waypost.db.schema import click_labels, click_times, links
 
 _links = links.c
@@ -21,14 +23,14 @@ _links = links.c
 _IMPORTED_OF_ACCOUNT = select(func.coalesce(func.sum(_links.importedclicks), 0)).where(text("links.importedclicks > 0"))
 
 
-def untimed_clicks(tx: Connection, account: int, kind: str, item: int) -> int:
-    """Return such clicks of a link, of the links of a campaign, or of all links of the account; 0 for other kinds."""
-    query = _IMPORTED_OF_ACCOUNT.where(_links.account == account)
-    if kind == "link":
-        query = query.where(_links.id == item)
-    elif kind == "campaign":
-        query = query.where(_links.campaign == item)
-    elif kind != "account":
+def untimed_clicks(tx: Connection, subject: Subject) -> int:
+    """Return such clicks of a link, of the links of a group, or of all links of the account; 0 for other kinds."""
+    query = _IMPORTED_OF_ACCOUNT.where(_links.account == subject.account)
+    if subject.members is not None:
+        query = query.where(is_one_of(_links.id, subject.members.get("link", ())))
+    elif subject.kind == "link":
+        query = query.where(_links.id == subject.item)
+    elif subject.kind != ACCOUNT:
         return 0
     return int(tx.execute(query).scalar_one())
 
@@ -156,7 +158,7 @@ class Span:
 
 def block(tx: Connection, account: int, kind: str, item: int, *, clicks: int, uniques: int) -> StatisticsBlock:
     """Return the statistics of one item. The caller has read its totals in the same transaction."""
-    labels = _most_frequent(span_labels.of_days(tx, account, kind, item, ALL_DAYS, ALL_DAYS))
+    labels = _most_frequent(span_labels.of_days(tx, Subject(account, kind, item), ALL_DAYS, ALL_DAYS))
     text = {name: {label: str(n) for label, n in counts.items()} for name, counts in labels.items()}
     networks = {key: labels["network"].get(key, 0) for key in ("social_a", "social_b", "social_c")}
     return StatisticsBlock(clicks, uniques, text["country"], text["referrer"], text["browser"], text["os"], networks)
@@ -164,14 +166,14 @@ def block(tx: Connection, account: int, kind: str, item: int, *, clicks: int, un
 
 def report(tx: Connection, account: int, kind: str, item: int, span: Span) -> Report:
     """Return the report of a span (uses the primary keys of click_times and click_labels)."""
-    return with_times(tx, account, kind, item, span)[0]
+    return with_times(tx, Subject(account, kind, item), span)[0]
 
 
-def with_times(tx: Connection, account: int, kind: str, item: int, span: Span) -> tuple[Report, Times]:
+def with_times(tx: Connection, subject: Subject, span: Span) -> tuple[Report, Times]:
     """Return the report of a span, and its counts by time."""
     first, after = span.seconds()
-    times = times_of(tx, account, kind, item, first, after)
-    return compose(span, times, span_labels.of_seconds(tx, account, kind, item, first, after)), times
+    times = times_of(tx, subject, first, after)
+    return compose(span, times, span_labels.of_seconds(tx, subject, first, after)), times
 
 
 def compose(span: Span, times: Times, labels: LabelCounts) -> Report:
@@ -189,20 +191,21 @@ def compose(span: Span, times: Times, labels: LabelCounts) -> Report:
     )
 
 
-def over_time(
-    tx: Connection, account: int, kind: str, item: int, span: Span, after: int
-) -> tuple[VisitCounts, list[Point]]:
+def over_time(tx: Connection, subject: Subject, span: Span, after: int) -> tuple[VisitCounts, list[Point]]:
     """Return the visits of a span before the second `after`: the total, and each point."""
-    return summarize(span, times_of(tx, account, kind, item, span.seconds()[0], after))
+    return summarize(span, times_of(tx, subject, span.seconds()[0], after))
 
 
-def times_of(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> Times:
+def times_of(tx: Connection, subject: Subject, first: int, after: int) -> Times:
     """Return the counts by quarter of an hour from second `first` to before `after` (primary key of click_times)."""
     c = click_times.c
-    query = select(c.at, *(c[name] for name in COUNTS)).where(
-        c.account == account, c.kind == kind, c.item == item, c.at >= first, c.at < after
-    )
-    return {row[0]: row[1:] for row in tx.execute(query)}
+    counts = [c[name] for name in COUNTS]
+    if subject.members is None:
+        query = select(c.at, *counts)
+    else:
+        query = select(c.at, *(cast(func.sum(count), BigInteger) for count in counts)).group_by(c.at)
+    rows = tx.execute(query.where(subject.condition(c), c.at >= first, c.at < after))
+    return {row[0]: row[1:] for row in rows}
 
 
 def summarize(span: Span, times: Times) -> tuple[VisitCounts, list[Point]]:
@@ -236,17 +239,29 @@ def clicks_by_hour_of_week(times: Times, zone: ZoneInfo) -> list[list[int]]:
 
 def label_counts(tx: Connection, account: int, kind: str, item: int, dimension: str, span: Span) -> Mapping[str, int]:
     """Return the count of every label of one dimension in a span."""
-    return span_labels.of_seconds(tx, account, kind, item, *span.seconds()).get(dimension, _NO_LABELS)
+    return _labels_of_dimension(tx, Subject(account, kind, item), dimension, span)
 
 
-def imported_clicks(tx: Connection, account: int, kind: str, item: int, span: Span) -> int:
+def imported_clicks(tx: Connection, subject: Subject, span: Span) -> int:
     """Return the imported ones of the clicks of a span. Most items have none, which one statement tells."""
     c, (first, after) = click_labels.c, span.seconds()
-    own = (c.account == account, c.kind == kind, c.item == item, c.dimension == IMPORTED)
+    own = (subject.condition(c), c.dimension == IMPORTED)
     is_in_span = c.day.between(first // DAY, (after - 1) // DAY)
     if tx.execute(select(c.n).where(*own, is_in_span).limit(1)).first() is None:
         return 0
-    return sum(label_counts(tx, account, kind, item, IMPORTED, span).values())
+    return sum(_labels_of_dimension(tx, subject, IMPORTED, span).values())
+
+
+def clicks_by_item(tx: Connection, subject: Subject, first: int, after: int) -> dict[tuple[str, int], int]:
+    """Return the clicks of each clicked item of a group from second `first` to before `after`, most clicks first."""
+    c, n = click_times.c, func.sum(click_times.c.clicks)
+    query = select(c.kind, c.item, n).where(subject.condition(c), c.at >= first, c.at < after, c.clicks > 0)
+    rows = tx.execute(query.group_by(c.kind, c.item).order_by(n.desc(), c.kind, c.item))
+    return {(kind, item): int(clicks) for kind, item, clicks in rows}
+
+
+def _labels_of_dimension(tx: Connection, subject: Subject, dimension: str, span: Span) -> Mapping[str, int]:
+    return span_labels.of_seconds(tx, subject, *span.seconds()).get(dimension, _NO_LABELS)
 
 
 def _most_frequent(counts: LabelCounts) -> dict[str, dict[str, int]]:

@@ -7,7 +7,7 @@ known by quarter of an hour, in the proportion that they have on the whole day. 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
@@ -16,6 +16,7 @@ from waypost.clicks.blocks.visit_counts import Counts, Parts
 from waypost.clicks.classify.referrers import NETWORKS
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.ingest.label_limits import OTHER
+from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import module_loading
 from waypost.db.driver_statements import TypedSelect
@@ -38,19 +39,28 @@ _OF_DAYS = TypedSelect(
 )
 
 
-def of_days(tx: Connection, account: int, kind: str, item: int, first: int, last: int) -> LabelCounts:
+def of_days(tx: Connection, subject: Subject, first: int, last: int) -> LabelCounts:
     """Return the counts from day `first` to day `last` in UTC, the most frequent labels first."""
     counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for dimension, label, n in _OF_DAYS.fetch_all(tx, account=account, kind=kind, item=item, first=first, last=last):
+    for dimension, label, n in _rows_of_days(tx, subject, first, last):
         counts[dimension][label] = int(n)
     return counts
 
 
-def of_seconds(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> LabelCounts:
+def _rows_of_days(tx: Connection, subject: Subject, first: int, last: int) -> Iterable[Any]:
+    if subject.members is None:
+        own = {"account": subject.account, "kind": subject.kind, "item": subject.item}
+        return _OF_DAYS.fetch_all(tx, **own, first=first, last=last)
+    in_days = select(_labels.dimension, _labels.label, _n).where(_labels.day.between(first, last))
+    query = in_days.where(subject.condition(_labels)).group_by(_labels.dimension, _labels.label)
+    return tx.execute(query.order_by(_n.desc(), _labels.label))
+
+
+def of_seconds(tx: Connection, subject: Subject, first: int, after: int) -> LabelCounts:
     """Return the counts from second `first` to before `after`, the most frequent labels first."""
     first_day, day_after = -(-first // DAY), after // DAY
-    whole = of_days(tx, account, kind, item, first_day, day_after - 1) if first_day < day_after else {}
-    parts = [part for edge in _edges(first, after) if (part := _of_part(tx, account, kind, item, *edge))]
+    whole = of_days(tx, subject, first_day, day_after - 1) if first_day < day_after else {}
+    parts = [part for edge in _edges(first, after) if (part := _of_part(tx, subject, *edge))]
     if not parts:
         return whole
     sums: dict[str, Counter[str]] = defaultdict(Counter)
@@ -75,22 +85,22 @@ def _edges(first: int, after: int) -> Iterator[tuple[int, int]]:
         yield last_midnight, after
 
 
-def _of_part(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> LabelCounts:
+def _of_part(tx: Connection, subject: Subject, first: int, after: int) -> LabelCounts:
     """Return the counts of a part of a day."""
     day = first // DAY
     is_inside = (_times.at >= first, _times.at < after)
     is_on_day = (_times.at >= day * DAY, _times.at < (day + 1) * DAY)
     query = select(func.sum(_times.clicks), func.sum(_times.clicks).filter(*is_inside)).where(
-        _times.account == account, _times.kind == kind, _times.item == item, *is_on_day
+        subject.condition(_times), *is_on_day
     )
     of_day, inside = (int(value or 0) for value in tx.execute(query).one())
     if not inside:
         return {}
-    counts = of_days(tx, account, kind, item, day, day)
+    counts = of_days(tx, subject, day, day)
     if inside == of_day:
         return counts
     for start, end, is_rest in _countable(first, after):
-        visits = _of_visits(tx, account, kind, item, start, end)
+        visits = _of_visits(tx, subject, start, end)
         if sum(row[0] for row in visits.times.values()) != (of_day - inside if is_rest else inside):
             continue
         labels = _with_labels_of(visits, counts)
@@ -115,11 +125,16 @@ def _countable(first: int, after: int) -> Iterator[tuple[int, int, bool]]:
         yield *rest, True
 
 
-def _of_visits(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> Counts:
+def _of_visits(tx: Connection, subject: Subject, first: int, after: int) -> Counts:
     """Count the single visits that are kept."""
-    visit_filter = VisitFilter() if kind == "account" else VisitFilter(kind, item)
+    if subject.members is not None:
+        visit_filter = VisitFilter(members=subject.members)
+    elif subject.kind == ACCOUNT:
+        visit_filter = VisitFilter()
+    else:
+        visit_filter = VisitFilter(subject.kind, subject.item)
     filtered: Any = module_loading.load(_FILTERED)
-    counts: Counts = filtered.count(tx, account, visit_filter, first, after, parts=_ONLY_LABELS)
+    counts: Counts = filtered.count(tx, subject.account, visit_filter, first, after, parts=_ONLY_LABELS)
     return counts
 
 

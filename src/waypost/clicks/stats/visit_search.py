@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select
 
+from waypost.clicks.stats.subjects import Members, is_member
 from waypost.db.schema import events
 
 DIMENSIONS = ("country", "referrer", "browser", "os", "device", "language", "source")
@@ -19,18 +20,20 @@ _COLUMNS = ("id", "kind", "item", "at_ms", "sort", "first", *DIMENSIONS)
 class VisitFilter:
     """Which visits to return. Empty values match all, except that a rotator's visits need their kind.
 
-    A rotator's visit is also stored as a visit of its link. `labels` are values of dimensions by their name.
+    A rotator's visit is also stored as a visit of its link. `labels` are values of dimensions by their name, `members`
+    the items of a group.
     """
 
     kind: str = ""
     item: int | None = None
     sort: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    members: Members | None = None
 
     @property
     def is_empty(self) -> bool:
         """Return whether almost every visit matches."""
-        return not (self.kind or self.labels or self.sort)
+        return not (self.kind or self.labels or self.sort or self.members is not None)
 
     def condition(self) -> ColumnElement[bool]:
         """Return the condition on a row of `events`."""
@@ -39,6 +42,8 @@ class VisitFilter:
         conditions += [c[name] == value for name, value in self.labels.items()]
         if self.item is not None:
             conditions.append(c.item == self.item)
+        if self.members is not None:
+            conditions.append(is_member(c, self.members))
         if self.sort:
             conditions.append(c.sort == self.sort)
         return and_(*conditions)

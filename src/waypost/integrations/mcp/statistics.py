@@ -13,6 +13,7 @@ from waypost.api import date_range
 from waypost.api.types import ItemId, Line
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Interval, Report, Span, VisitCounts
+from waypost.clicks.stats.subjects import Subject
 from waypost.core.errors import Problem, invalid
 from waypost.dashboard import statistics as dashboard_statistics
 from waypost.dashboard.periods import Period
@@ -86,7 +87,7 @@ def describe_statistics(context: ToolContext, arguments: DescribeStatistics) -> 
     span = _span(arguments)
 
     def work(tx: Connection) -> tuple[Report, VisitCounts]:
-        previous = dashboard_statistics.compare(tx, context.account, kind, item, Period(span))
+        previous = dashboard_statistics.compare(tx, Subject(context.account, kind, item), Period(span))
         return reports.report(tx, context.account, kind, item, span), previous.total
 
     report, previous = context.read_after_ingest(work)

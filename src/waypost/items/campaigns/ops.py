@@ -209,15 +209,15 @@ def get_winner(tx: Connection, account: int, campaign: int) -> int | None:
     return tx.execute(select(c.winner).where(c.campaign == campaign, c.account == account)).scalar_one_or_none()
 
 
+def links_of(tx: Connection, account: int, campaign: int) -> list[CampaignLink]:
+    """Return the links of a campaign, oldest first."""
+    query = _select_links(account, campaign).where(links.c.campaign == campaign).order_by(links.c.id)
+    return [CampaignLink(**row) for row in tx.execute(query.limit(_MAX_LINKS)).mappings()]
+
+
 def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> list[CampaignLink]:
     """Return the links of a campaign and those that its rotator sent visitors to in the span, oldest first."""
-    return links_of_sources(
-        tx, account, campaign, reports.label_counts(tx, account, "campaign", campaign, "source", span)
-    )
-
-
-def links_of_sources(tx: Connection, account: int, campaign: int, sources: Mapping[str, int]) -> list[CampaignLink]:
-    """Return the links as `links_by_clicks`, from the clicks by source."""
+    sources = reports.label_counts(tx, account, "campaign", campaign, "source", span)
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
     was_used = links.c.id.in_(list(clicks)[:_MAX_LINKS])
     query = _select_links(account, campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each

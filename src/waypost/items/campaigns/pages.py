@@ -9,13 +9,14 @@ from starlette.responses import Response
 
 from waypost.api.request_body import Body
 from waypost.api.types import ItemId, Name
-from waypost.dashboard import periods, statistics, statistics_filter, trash
+from waypost.dashboard import periods, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.items.campaigns import ops
+from waypost.items.campaigns import statistics as campaign_statistics
 from waypost.items.campaigns.api import Assignment, CampaignChange, NewCampaign
 from waypost.urls.short_urls import list_url, rotator_url
 
@@ -172,15 +173,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
     campaign = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     loaded = statistics.load_requested(context, "campaign", id, period)
 
-    def work(tx: Connection) -> tuple[list[ops.CampaignLink], int | None]:
-        if loaded.is_filtered:
-            links = ops.links_of_sources(tx, context.account, id, loaded.report.dimensions["sources"])
-        else:
-            links = ops.links_by_clicks(tx, context.account, id, period.span)
-        return links, ops.get_winner(tx, context.account, id)
-
-    links, winner = context.read(work)
-    rotator = rotator_url(context.settings.base, campaign.slug)
+    by_link = context.read(lambda tx: campaign_statistics.read(tx, context.account, campaign, loaded, period))
     return statistics.page(
         context,
         "campaign",
@@ -188,14 +181,12 @@ def show_statistics(context: PageContext, id: int) -> Response:
         title=campaign.name,
         back=_LIST,
         template="campaigns/stats.html",
-        apart="sources",
         loaded=loaded,
         campaign=campaign,
-        targets=sorted(links, key=lambda link: -link.clicks),
-        winner=winner,
-        link_filter=statistics_filter.link_filter,
         short_url=context.short_url,
-        short=rotator,
+        short=rotator_url(context.settings.base, campaign.slug),
+        are_items_apart=True,
+        **by_link,
     )
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.core.errors import not_found
-from waypost.dashboard import trash
+from waypost.dashboard import statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -60,6 +60,12 @@ def show_channel(context: PageContext, id: int) -> Response:
         channel=channel,
         item_details=lambda item: item_out(item, context.settings.base),
     )
+
+
+@pages.get("/dashboard/channels/{id:int}/stats")
+def show_statistics(context: PageContext, id: int) -> Response:
+    channel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return statistics.page(context, "channel", id, title=channel.name, back=f"{_LIST}/{id}")
 
 
 @pages.get("/dashboard/channels/{id:int}/edit")

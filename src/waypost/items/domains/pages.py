@@ -97,7 +97,13 @@ def save_domain(context: PageContext, id: int) -> Response:
 
 
 @pages.get("/dashboard/domains/{id:int}/stats")
-def domain_statistics(context: PageContext, id: int) -> Response:
+def show_statistics(context: PageContext, id: int) -> Response:
+    domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return statistics.page(context, "domain", id, title=domain.host, back=f"{_LIST}/{id}")
+
+
+@pages.get("/dashboard/domains/{id:int}/unknown")
+def show_unknown_aliases(context: PageContext, id: int) -> Response:
     """Show visits to unknown aliases of the domain."""
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     title = gettext("%(host)s: visits to unknown aliases", host=domain.host)

@@ -16,6 +16,7 @@ from waypost.dashboard.localized_names import country_name, find_country, find_l
 from waypost.db import crud, unique_names
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, duplicates, ops, utm
+from waypost.urls import utm_parameters
 from waypost.urls.utm_parameters import NAMES
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
@@ -112,7 +113,7 @@ _MAX_UTM_LENGTH = 255
 
 def fill_utm(form: Form, url: str) -> None:
     """Show the parameters of a stored destination in the fields, except in those that were sent."""
-    shown = utm.values_of(url)
+    shown = utm_parameters.values_of(url)
     for name in NAMES:
         form.values.setdefault(name, shown.get(name, ""))
 
@@ -126,7 +127,7 @@ def apply_utm(tx: Connection, account: int, form: Form, fields: dict[str, Any], 
     selected, template = form.text("utm_template"), None
     if selected and "utm_template" not in form.errors:
         template = utm.template(tx, account, forms.parse_id(selected))
-    edited = _edited_utm(form, utm.values_of(url))
+    edited = _edited_utm(form, utm_parameters.values_of(url))
     if "url" in form.errors or not (template or edited):
         return
     tagged = utm.apply(fields.get("url", form.text("url")), template.values if template else {})

@@ -29,6 +29,7 @@ from waypost.items.links.form import (
     respond_quick_create,
 )
 from waypost.items.links.schemas import LinkChange, NewLink
+from waypost.urls import utm_parameters
 
 pages = Router()
 SHAPE = Shape(
@@ -235,7 +236,7 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
         "listed_options": LISTED,
         "used_utm": used_utm,
         "utm_templates": utm_templates,
-        "utm_values": utm.values_of,
+        "utm_values": utm_parameters.values_of,
         "targeting": targeting,
         "examples": {
             "country": localized_names.country_name("Germany"),

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
 from sqlalchemy import Connection, RowMapping, select
 
 from waypost.core.errors import invalid
 from waypost.db.schema import links, utm_templates
 from waypost.urls import validation
-from waypost.urls.utm_parameters import NAMES, set_parameters, write_parameters
+from waypost.urls.utm_parameters import NAMES, pairs_of, set_parameters, write_parameters
 
 _READ_LINKS = 200
 _MAX_VALUES = 50
@@ -62,26 +61,12 @@ def used_values(tx: Connection, account: int) -> Mapping[str, Sequence[str]]:
     query = select(links.c.url).where(links.c.account == account).order_by(links.c.id.desc()).limit(_READ_LINKS)
     used: dict[str, dict[str, None]] = {name: {} for name in NAMES}
     for url in tx.execute(query).scalars():
-        for name, value in _parameters(url):
+        for name, value in pairs_of(url):
             if name in used and len(value) <= _MAX_LENGTH:
                 used[name][value] = None
     return {name: list(values)[:_MAX_VALUES] for name, values in used.items()}
 
 
-def values_of(url: str) -> Mapping[str, str]:
-    """Return the UTM parameters in a URL."""
-    return {name: value for name, value in reversed(_parameters(url)) if name in NAMES}
-
-
 def _template(row: RowMapping) -> Template:
     values = {name: str(row[name]) for name in NAMES if row[name]}
     return Template(row["id"], row["name"], values)
-
-
-def _parameters(url: str) -> Sequence[tuple[str, str]]:
-    if "utm_" not in url:
-        return ()
-    try:
-        return parse_qsl(urlsplit(url).query)
-    except ValueError:  # a destination of an app can have any form
-        return ()

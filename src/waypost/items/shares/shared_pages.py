@@ -10,6 +10,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.clicks.stats.item_groups import ItemGroup
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard import periods, statistics, statistics_filter
@@ -111,8 +112,8 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
     period = periods.requested(context, bounds)
     loaded = _load(context, share, period)
     if context.query("format") == "csv":
-        return statistics.csv_response(loaded, kind, share.title or shared.name)
-    shown = statistics.report_context(loaded, period, kind=kind)
+        return statistics.csv_response(loaded, share.title or shared.name)
+    shown = statistics.report_context(loaded, period)
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
         "shares/shared.html",
@@ -130,7 +131,7 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     The newest clicks may be missing: visitors cannot make the ingester hurry.
     """
     kind, item = share.key
-    visit_filter = statistics_filter.requested(context, kind, item)
+    visit_filter = statistics_filter.requested(context, kind, item, ItemGroup())
     days = context.settings.events_days
     # Clicks without a time may be outside the days; those of a campaign belong to its links, which are not shared.
     has_baseline = kind == "link" and not share.is_limited
@@ -138,7 +139,7 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     def read(tx: Connection) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
         loaded = replace(loaded, annotations=[])  # they tell what the account did
-        return statistics.with_baseline(tx, loaded, share.account, kind, item) if has_baseline else loaded
+        return statistics.with_baseline(tx, loaded) if has_baseline else loaded
 
     def compute() -> Loaded:
         subject = f"{kind} {item}"

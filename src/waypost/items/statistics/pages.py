@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
 from waypost.clicks.stats import raw_events
+from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
@@ -17,7 +18,6 @@ from waypost.dashboard.periods import ALL, Period
 from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import Loaded
-from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visited_item_names import find_items
 from waypost.db.schema import domains, link_checks, links
 from waypost.items.statistics import onboarding
@@ -42,7 +42,7 @@ def overview(context: PageContext) -> Response:
         return loaded, sections
 
     loaded, sections = context.read_after_ingest(work)
-    shown = statistics.report_context(loaded, period, kind=ACCOUNT)
+    shown = statistics.report_context(loaded, period)
     shown["is_all_time"] = _is_all_time(loaded, period)
     return context.render("overview.html", form=Form({}), **sections, **shown)
 

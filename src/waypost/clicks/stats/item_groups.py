@@ -1,0 +1,96 @@
+"""Groups of items whose visits are counted together: by campaign, channel, branded domain and UTM parameters."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, Select, Text, cast, literal, or_, select, union_all
+
+from waypost.clicks.stats.subjects import Members
+from waypost.db.schema import channel_items, domains, files, links
+from waypost.urls import utm_parameters
+
+UTM = ("utm_source", "utm_medium", "utm_campaign")
+"""The parameters of destinations that make a group."""
+
+
+@dataclass(frozen=True)
+class ItemGroup:
+    """The items of an account that meet every condition, by ids and by values of `UTM`.
+
+    A campaign has links, a domain links and files, a channel links, bio pages and QR codes, a UTM parameter links.
+    """
+
+    campaign: int | None = None
+    channel: int | None = None
+    domain: int | None = None
+    utm: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether there is a condition."""
+        return bool(self.utm) or any(part is not None for part in (self.campaign, self.channel, self.domain))
+
+
+def find_members(tx: Connection, account: int, group: ItemGroup) -> Members:
+    """Return the items of a group, by one statement. Groups of other accounts have none."""
+    if group.utm:
+        return {"link": set(utm_values(tx, account, group))}
+    queries = [_select("link", links.c.id).where(*_link_conditions(account, group))]
+    if group.campaign is None and group.channel is None:
+        queries.append(
+            _select("file", files.c.id).where(files.c.account == account, files.c.host == _host(account, group))
+        )
+    if group.campaign is None and group.domain is None:
+        queries += [
+            _select(kind, channel_items.c[kind]).where(*_in_channel(account, group, kind)) for kind in ("bio", "qr")
+        ]
+    members = defaultdict[str, set[int]](set)
+    for kind, item in tx.execute(union_all(*queries)):
+        members[kind].add(item)
+    return members
+
+
+def utm_values(
+    tx: Connection, account: int, group: ItemGroup, limit: int | None = None
+) -> Mapping[int, Mapping[str, str]]:
+    """Return the UTM parameters of each link of a group that has some, newest first, by one statement.
+
+    Parameters of a link replace those of its URL. `limit` is the number of links that are read.
+    """
+    c = links.c
+    has_parameter = or_(c.url.contains("utm_"), cast(c.parameters, Text).contains("utm_"))
+    query = select(c.id, c.url, c.parameters).where(*_link_conditions(account, group), has_parameter)
+    tagged = {}
+    for link, url, parameters in tx.execute(query.order_by(c.id.desc()).limit(limit)):
+        own = {parameter["name"]: parameter.get("value", "") for parameter in parameters}
+        values = {**utm_parameters.values_of(url), **own}
+        shown = {name: values[name] for name in UTM if values.get(name)}
+        if shown and group.utm.items() <= shown.items():
+            tagged[link] = shown
+    return tagged
+
+
+def _link_conditions(account: int, group: ItemGroup) -> list[ColumnElement[bool]]:
+    c = links.c
+    conditions = [c.account == account]
+    if group.campaign is not None:
+        conditions.append(c.campaign == group.campaign)
+    if group.channel is not None:
+        conditions.append(c.id.in_(select(channel_items.c.link).where(*_in_channel(account, group, "link"))))
+    if group.domain is not None:
+        conditions.append(c.host == _host(account, group))
+    return conditions
+
+
+def _in_channel(account: int, group: ItemGroup, kind: str) -> list[ColumnElement[bool]]:
+    c = channel_items.c
+    return [c.channel == group.channel, c.account == account, c[kind].is_not(None)]
+
+
+def _host(account: int, group: ItemGroup) -> ColumnElement[str]:
+    return select(domains.c.host).where(domains.c.id == group.domain, domains.c.account == account).scalar_subquery()
+
+
+def _select(kind: str, id: ColumnElement[int]) -> Select[str, int]:
+    return select(literal(kind).label("kind"), id.label("id"))
