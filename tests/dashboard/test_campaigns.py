@@ -50,8 +50,8 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
         ({"name": ""}, "<span>Name must"),
         ({"name": "x" * 10_000}, "<span>Name must"),
         ({"slug": "a b"}, "Alias must"),
-        ({"winner": "0"}, "Clicks until a winner must"),
-        ({"winner": "many"}, "Clicks until a winner must"),
+        ({"winner": "0"}, "Clicks until the most clicked link gets all visitors must"),
+        ({"winner": "many"}, "Clicks until the most clicked link gets all visitors must"),
         ({"rotation": "backwards"}, "Rotation must"),
         ({"name": "Taken"}, "You already have a campaign with that name."),
     ],
@@ -111,6 +111,28 @@ def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person,
         == "The link was removed."
     )
     assert [link["id"] for link in ana.get(f"/campaign/{spring}/stats")["links"]] == [links[0], links[2]]
+
+
+def test_weighted_rotation_enables_weights(ana: Person, dashboard: Browser) -> None:
+    spring = _campaign(ana)
+    link = new_link(ana, "landing")
+    ana.post(f"/campaign/{spring}/assign/{link}", {"weight": 3})
+    path, save = f"/campaigns/{spring}", f"/campaigns/{spring}/links"
+    visible, hidden = rf'<input id="place.{link}.weight"[^>]*>', r'<input type="hidden" name="place.weight"[^>]*>'
+    for rotation, is_enabled in (("random", False), ("weighted", True), ("ordered", False)):
+        page = dashboard.get(path)
+        rows = {"place.id": link, "place.weight": "3", "place.quota": "", "rotation": rotation}
+        assert dashboard.submit_for_message(save, at=path, **rows, version=form_version(page, save)) == "Saved."
+        page = dashboard.get(path)
+        assert ["disabled" in re.findall(field, page.text)[0] for field in (visible, hidden)] == [
+            not is_enabled,
+            is_enabled,
+        ]
+        assert ana.details("campaign", spring)["rotation"] == rotation
+        assert ana.get(f"/campaign/{spring}/stats")["links"][0]["weight"] == 3
+    rejected = dashboard.submit(save, at=path, **{**rows, "rotation": "backwards"}, version=form_version(page, save))
+    assert rejected.status_code == 400
+    assert "Rotation must" in rejected.text
 
 
 def test_campaign_without_name_is_rejected_with_its_values(dashboard: Browser) -> None:

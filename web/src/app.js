@@ -22,6 +22,7 @@ import "./shortcuts.js";
 import "./timezone.js";
 import "./utm.js"; // removes names of fields
 import "./unsaved.js";
+import "./weights.js";
 
 // The row of tabs scrolls on phones: the current one is put in its middle, without scrolling the page.
 const tab = document.querySelector(".tabs [aria-current]");

@@ -42,6 +42,7 @@ class _NamedCampaign(NewCampaign):
 
 class _LinkRows(Body):
     place: tuple[_LinkRow, ...] = ()
+    rotation: ops.Rotation | None = None
 
 
 @pages.get("/dashboard/campaigns")
@@ -100,13 +101,15 @@ def update_campaign(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/campaigns/{id:int}/links", resumable=True)
 def update_links(context: PageContext, id: int) -> Response:
-    """Save the weights and quotas of the links on one page of the table."""
+    """Save the rotation, and the weights and quotas of the links on one page of the table."""
     form = context.form(_ROTATOR_SHAPE)
 
     def work(tx: Connection, body: _LinkRows) -> None:
-        ops.get_owned(tx, context.account, id)
+        campaign = ops.get_owned(tx, context.account, id)
         page = ops.page_of_links(tx, context.account, id, context.page_request())
-        form.reject_stale(_rows(page))
+        form.reject_stale(_rotator_values(campaign, page))
+        if campaign.slug and body.rotation not in (None, campaign.rotation):
+            ops.change(tx, context.account, id, rotation=body.rotation)
         links = {link.id: link for link in page.items}
         for row in body.place:
             link = links.get(row.id)
@@ -221,7 +224,7 @@ def _links_page(context: PageContext, id: int, *, rotator_form: Form | None = No
         winner=winner,
         addresses=_addresses(context, campaign, username),
         short_url=context.short_url,
-        rotator_form=rotator_form or Form(_rows(page)),
+        rotator_form=rotator_form or Form(_rotator_values(campaign, page)),
         entered_rows={row["id"]: row for row in submitted_rows if isinstance(row, dict)},
     )
 
@@ -250,10 +253,10 @@ def _values(campaign: ops.Campaign) -> Mapping[str, Value]:
     }
 
 
-def _rows(page: Page[ops.CampaignLink]) -> Mapping[str, Value]:
+def _rotator_values(campaign: ops.Campaign, page: Page[ops.CampaignLink]) -> Mapping[str, Value]:
     """Return the values of the fields in the table of links."""
     rows = [{"id": str(link.id), "weight": str(link.weight), "quota": str(link.quota or "")} for link in page.items]
-    return {"place": rows}
+    return {"place": rows, "rotation": campaign.rotation}
 
 
 def _assign_to_cells(tx: Connection, context: PageContext, id: int, form: Form) -> None:
@@ -278,9 +281,7 @@ def _assign_to_cells(tx: Connection, context: PageContext, id: int, form: Form) 
 
 def _cells(campaign: ops.Campaign) -> tuple[str, ...]:
     """Return the parts of a row that the table shows as inputs."""
-    if not campaign.slug:
-        return ()
-    return ("weight", "quota") if campaign.rotation == "weighted" else ("quota",)
+    return ("weight", "quota") if campaign.slug else ()
 
 
 def _addresses(context: PageContext, campaign: ops.Campaign, username: str) -> Mapping[str, str]:

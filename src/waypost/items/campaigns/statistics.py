@@ -39,6 +39,7 @@ def read(tx: Connection, account: int, campaign: Campaign, loaded: Loaded, perio
     has_rotator = bool(campaign.slug) and "source" not in loaded.visit_filter.labels
     sources = _sources(tx, account, campaign, loaded, period)
     rotated = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
+    winner = ops.get_winner(tx, campaign.id)
     shares = expected_shares(campaign.rotation, links)
     rows = [
         Row(
@@ -56,7 +57,8 @@ def read(tx: Connection, account: int, campaign: Campaign, loaded: Loaded, perio
         "rows": sorted(rows, key=lambda row: (-row.clicks, -row.rotated)),
         "rotated": sum(row.rotated for row in rows),
         "has_rotator": has_rotator,
-        "has_expected": has_rotator and len(links) > 1 and not _is_partial(loaded),
+        "winner": winner,
+        "has_expected": has_rotator and winner is None and len(links) > 1 and not _is_partial(loaded),
         "parts_of_clicks": parts,
     }
 
