@@ -48,6 +48,7 @@ def test_share_open_filter_and_revoke(
         _open(page, url, "tulip")
         clicks = page.locator(".tiles dd").first
         whole = clicks.inner_text()
+        page.locator("label", has_text="Browsers").click()
         page.locator("#list-browsers ~ table a").first.click()
         page.wait_for_url("**browser=**")
         assert clicks.inner_text() != whole

@@ -23,6 +23,7 @@ def test_labels_and_map_filter_the_whole_page(
         page.goto(f"{address}/dashboard/statistics")
         clicks = page.locator(".tiles dd").first
         whole = clicks.inner_text()
+        page.locator("label", has_text="Browsers").click()
         page.locator("#list-browsers ~ table a").first.click()
         page.wait_for_url("**browser=**")
         expect(page.locator(".active-filters")).to_contain_text("Browser:")

@@ -49,10 +49,14 @@ def _tiles(page: str) -> Mapping[str, int]:
     return {label: int(n.replace(",", "")) for label, n in rows}
 
 
-def _items(page: str) -> Mapping[str, int]:
-    section = re.search(r'<h2 id="list-visited">.*?</section>', page, re.DOTALL)
+def _list(page: str, name: str) -> Mapping[str, int]:
+    section = re.search(rf'<h2 id="list-{name}">.*?</section>', page, re.DOTALL)
     rows = re.findall(r"<bdi>(.*?)</bdi>.*?(\d+) <small>", section[0] if section else "", re.DOTALL)
     return {label: int(n) for label, n in rows}
+
+
+def _items(page: str) -> Mapping[str, int]:
+    return _list(page, "visited")
 
 
 def _links(page: str) -> list[tuple[str, ...]]:
@@ -135,6 +139,20 @@ def test_account_is_filtered_by_groups(
     page = dashboard.get(f"/statistics?{query.format(**ids)}").text
     assert _items(page) == items
     assert _tiles(page)["Clicks"] == sum(items.values())
+
+
+def test_clicks_by_utm_value_are_filters(dashboard: Browser, ids: dict[str, int]) -> None:
+    for path, sources in (
+        ("/statistics", {"letter": 4, "my feed": 3}),
+        (f"/campaigns/{ids['campaign']}/stats", {"letter": 4, "my feed": 2}),
+        (f"/channels/{ids['channel']}/stats?device=Desktop", {"letter": 3, "my feed": 1}),
+    ):
+        page = dashboard.get(path).text
+        assert _list(page, "utm_source") == sources
+        assert re.search(r'href="/dashboard/[^"]*utm_source=my\+feed"', page)
+    assert _list(dashboard.get("/statistics").text, "utm_medium") == {"e-mail": 4}
+    export = dashboard.get("/statistics?format=csv").text
+    assert '"UTM source","my feed","3"' in export
 
 
 def test_channel_and_domain_have_the_same_page(

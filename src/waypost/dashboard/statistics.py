@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.clicks.geo import countries
-from waypost.clicks.stats import filtered_report, reports
+from waypost.clicks.stats import filtered_report, item_groups, reports
 from waypost.clicks.stats.filtered_report import MAX_ITEMS, FilteredReport
-from waypost.clicks.stats.item_groups import ItemGroup, find_members
+from waypost.clicks.stats.item_groups import ItemGroup
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.clicks.stats.visit_search import VisitFilter
@@ -22,7 +22,7 @@ from waypost.core import csv_export
 from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_groups
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.i18n import format_day, gettext
+from waypost.dashboard.i18n import format_day, gettext, gettext_noop
 from waypost.dashboard.periods import DAY_PRESET, Period
 from waypost.dashboard.statistics_filter import ITEM
 from waypost.dashboard.statistics_groups import Choice
@@ -82,6 +82,17 @@ _DIMENSION_TITLES = {
     "sources": ("source", "Sources"),
 }
 """By name in the report: the dimension of visits, and the title of its list."""
+_CARDS = {
+    gettext_noop("Places"): ("countries", "languages"),
+    gettext_noop("Origin"): ("referrers", "sources"),
+    gettext_noop("Devices"): ("devices", "browsers", "os"),
+}
+"""The lists of each card."""
+_UTM_TITLES = {
+    "utm_source": gettext_noop("UTM source"),
+    "utm_medium": gettext_noop("Medium"),
+    "utm_campaign": gettext_noop("Campaign"),
+}
 _COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
 """Titles of the counted visits by kind of item."""
 _CSV_TITLES = {**_DIMENSION_TITLES, "networks": ("network", "Social networks")}
@@ -117,7 +128,8 @@ class Loaded:
 
     `clicks_by_item` are those of a group; those of an account are counted from single visits; empty for an item.
     `items` are names. `imported` are clicks of the period, `baseline` those that were imported without a time
-    (`with_baseline`). `group_names` are those of the query, `choices` what it can select.
+    (`with_baseline`). `group_names` are those of the query, `choices` what it can select. `utm` are clicks by UTM
+    parameter and value.
     """
 
     subject: Subject
@@ -135,6 +147,7 @@ class Loaded:
     group_names: Mapping[str, str] = field(default_factory=dict)
     choices: Sequence[Choice] = ()
     baseline: int = 0
+    utm: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def counted(self) -> str:
@@ -170,13 +183,12 @@ def page(
     loaded = loaded or load_requested(context, kind, item, period)
     if context.query("format") == "csv":
         return csv_response(loaded, title)
-    shown = report_context(loaded, period)
+    shown = report_context(loaded, period, apart)
     return context.render(
         template,
         title=title,
         back=back,
         shares=f"/dashboard/shares/{kind}/{item}" if kind in SHARED_KINDS else "",
-        apart=apart,
         short=short,
         **{**shown, **more},
     )
@@ -195,7 +207,8 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
             return loaded
         names = statistics_groups.find_names(tx, context.account, group, kind)
         choices = statistics_groups.find_choices(tx, context.account, group, kind)
-        return replace(loaded, group_names=names, choices=choices)
+        utm = item_groups.count_utm(tx, context.account, loaded.clicks_by_item)
+        return replace(loaded, group_names=names, choices=choices, utm=utm)
 
     return context.read_after_ingest(work)
 
@@ -221,7 +234,7 @@ def load(
     With a filter, they are counted from single visits; otherwise from totals, which have no limit in time.
     """
     span = period.span
-    members = find_members(tx, account, group) if group.is_set else None
+    members = item_groups.find_members(tx, account, group) if group.is_set else None
     subject, visit_filter = Subject(account, kind, item, members), replace(visit_filter, members=members)
     key = statistics_filter.item_key(visit_filter, kind, group)
     since = filtered_report.kept_since(tx, events_days)
@@ -287,14 +300,12 @@ def _compare_filtered(
     return Comparison(total, [point.clicks for point in series], counts.items)
 
 
-def report_context(loaded: Loaded, period: Period) -> dict[str, Any]:
-    """Return the template context of the report, for parts/statistics_body.html and parts/statistics_lists.html."""
+def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str, Any]:
+    """Return the template context of the report, for parts/statistics_body.html and parts/statistics_lists.html.
+
+    The cards have no list of the dimension `apart`.
+    """
     report = loaded.report
-    lists = [
-        _breakdown(key, name, dimension, report.dimensions[key], report.total.clicks)
-        for key, (dimension, name) in _DIMENSION_TITLES.items()
-        if report.dimensions[key]
-    ]
     query = urlencode(statistics_filter.visits_query(loaded.visit_filter))
     visits_path = "/dashboard/visits" + (f"?{query}" if query else "")
     return {
@@ -303,7 +314,7 @@ def report_context(loaded: Loaded, period: Period) -> dict[str, Any]:
         "period": period,
         "presets": periods.PRESETS,
         "intervals": periods.INTERVAL_LABELS,
-        "lists": lists,
+        "cards": _cards(loaded, apart),
         "counted": loaded.counted,
         "visits_path": "" if loaded.group.is_set else visits_path,
         "label_text": label_text,
@@ -336,6 +347,21 @@ def visited_items(loaded: Loaded) -> dict[str, Any]:
     return {"rows": rows, "sum": whole, "others": whole - listed, "most": max(clicks.values(), default=0)}
 
 
+def _cards(loaded: Loaded, apart: str) -> list[dict[str, Any]]:
+    """Return the cards with lists of labels. Those of UTM parameters are counted by item, like the visited items."""
+    report, cards = loaded.report, []
+    for name, keys in _CARDS.items():
+        lists = [
+            _breakdown(key, title, dimension, report.dimensions[key], report.total.clicks)
+            for key, (dimension, title) in ((key, _DIMENSION_TITLES[key]) for key in keys if key != apart)
+            if report.dimensions[key]
+        ]
+        cards.append({"name": name, "lists": lists, "is_by_item": False})
+    utm = [_breakdown(name, _UTM_TITLES[name], name, counts, 0) for name, counts in loaded.utm.items() if counts]
+    cards.append({"name": "UTM parameters", "lists": utm, "is_by_item": True})
+    return [card for card in cards if card["lists"]]
+
+
 def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], clicks: int) -> dict[str, Any]:
     """Return a list of labels. `sum` includes the clicks of labels that a report leaves out, which are the `others`."""
     listed = sum(counts.values())
@@ -346,6 +372,8 @@ def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], c
 
 def label_text(dimension: str, label: str) -> str:
     """Return the text for a label of a dimension in the viewer's language."""
+    if not dimension or dimension in item_groups.UTM:
+        return label
     if dimension in _NAMES:
         return _NAMES[dimension](label)
     if dimension == "source":
@@ -366,6 +394,9 @@ def csv_response(loaded: Loaded, title: str) -> Response:
         if loaded.group.is_set:
             for _, item, clicks, _ in visited_items(loaded)["rows"]:
                 yield [gettext("Items"), item.name or gettext("Deleted item"), clicks]
+        for name, counts_of_utm in loaded.utm.items():
+            for value, count in counts_of_utm.items():
+                yield [gettext(statistics_groups.TITLES[name]), value, count]
         for part, labels in report.dimensions.items():
             dimension, heading = _CSV_TITLES[part]
             for label, count in labels.items():

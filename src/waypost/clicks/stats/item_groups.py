@@ -1,17 +1,22 @@
 """Groups of items whose visits are counted together: by campaign, channel, branded domain and UTM parameters."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Text, cast, literal, or_, select, union_all
 
 from waypost.clicks.stats.subjects import Members
+from waypost.db.id_lists import is_one_of
 from waypost.db.schema import channel_items, domains, files, links
 from waypost.urls import utm_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign")
 """The parameters of destinations that make a group."""
+_TAGGED = select(links.c.id, links.c.url, links.c.parameters).where(
+    or_(links.c.url.contains("utm_"), cast(links.c.parameters, Text).contains("utm_"))
+)
 
 
 @dataclass(frozen=True)
@@ -56,19 +61,32 @@ def utm_values(
 ) -> Mapping[int, Mapping[str, str]]:
     """Return the UTM parameters of each link of a group that has some, newest first, by one statement.
 
-    Parameters of a link replace those of its URL. `limit` is the number of links that are read.
+    `limit` is the number of links that are read.
     """
-    c = links.c
-    has_parameter = or_(c.url.contains("utm_"), cast(c.parameters, Text).contains("utm_"))
-    query = select(c.id, c.url, c.parameters).where(*_link_conditions(account, group), has_parameter)
-    tagged = {}
-    for link, url, parameters in tx.execute(query.order_by(c.id.desc()).limit(limit)):
+    query = _TAGGED.where(*_link_conditions(account, group)).order_by(links.c.id.desc()).limit(limit)
+    return {link: values for link, values in _read_values(tx, query) if group.utm.items() <= values.items()}
+
+
+def count_utm(tx: Connection, account: int, clicks: Mapping[tuple[str, int], int]) -> Mapping[str, Mapping[str, int]]:
+    """Return the clicks by parameter and value, most clicks first, from the clicks by item."""
+    of_links = {item: n for (kind, item), n in clicks.items() if kind == "link"}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in UTM}
+    if not of_links:
+        return counts
+    query = _TAGGED.where(links.c.account == account, is_one_of(links.c.id, of_links))
+    for link, values in _read_values(tx, query):
+        for name, value in values.items():
+            counts[name][value] += of_links[link]
+    return {name: dict(counter.most_common()) for name, counter in counts.items()}
+
+
+def _read_values(tx: Connection, query: Select[int, str, Any]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the links of a query with their parameters of `UTM`. Parameters of a link replace those of its URL."""
+    for link, url, parameters in tx.execute(query):
         own = {parameter["name"]: parameter.get("value", "") for parameter in parameters}
         values = {**utm_parameters.values_of(url), **own}
-        shown = {name: values[name] for name in UTM if values.get(name)}
-        if shown and group.utm.items() <= shown.items():
-            tagged[link] = shown
-    return tagged
+        if shown := {name: values[name] for name in UTM if values.get(name)}:
+            yield link, shown
 
 
 def _link_conditions(account: int, group: ItemGroup) -> list[ColumnElement[bool]]:

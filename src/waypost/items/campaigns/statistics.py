@@ -39,7 +39,7 @@ def read(tx: Connection, account: int, campaign: Campaign, loaded: Loaded, perio
     has_rotator = bool(campaign.slug) and "source" not in loaded.visit_filter.labels
     sources = _sources(tx, account, campaign, loaded, period)
     rotated = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
-    winner = ops.get_winner(tx, campaign.id)
+    winner = ops.get_winner(tx, account, campaign.id)
     shares = expected_shares(campaign.rotation, links)
     rows = [
         Row(

@@ -113,14 +113,13 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
     loaded = _load(context, share, period)
     if context.query("format") == "csv":
         return statistics.csv_response(loaded, share.title or shared.name)
-    shown = statistics.report_context(loaded, period)
+    shown = statistics.report_context(loaded, period, apart="sources" if kind == "campaign" else "")
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
         "shares/shared.html",
         title=share.title or shared.name,
         name=shared.name,
         url=shared.url,
-        apart="sources" if kind == "campaign" else "",
         **shown,
     )
 
