@@ -136,3 +136,56 @@ def test_unfinished_day_is_marked_in_the_chart(ana: Person, dashboard: Browser) 
     for query, is_marked in (("7", True), ("today", True), ("yesterday", False)):
         page = dashboard.get(f"/statistics?period={query}").text
         assert ('data-unfinished="so far"' in page) == is_marked, query
+
+
+@pytest.mark.parametrize(
+    ("region", "preset", "days"),
+    [
+        ("de-DE", "last-week", ("2026-11-16", "2026-11-22")),
+        ("en-US", "last-week", ("2026-11-15", "2026-11-21")),
+        ("de-DE", "last-month", ("2026-10-01", "2026-10-31")),
+        ("de-DE", "month", ("2026-11-01", "2026-11-24")),
+    ],
+)
+def test_last_week_and_month_are_whole_ones_of_the_region(
+    dashboard: Browser, fixed_clock: None, region: str, preset: str, days: tuple[str, str]
+) -> None:
+    page = dashboard.client.get(f"/dashboard/statistics?period={preset}", headers={"Accept-Language": region}).text
+    assert _days(page) == days
+
+
+@pytest.mark.parametrize(
+    ("compare", "text", "clicks"),
+    [
+        ("", "in the period before", 3),
+        ("year", "a year before", 5),
+        ("none", "", 0),
+        ("nonsense", "in the period before", 3),
+    ],
+)
+def test_period_is_compared_with_the_one_before_the_year_before_or_nothing(
+    ana: Person, dashboard: Browser, fixed_clock: None, compare: str, text: str, clicks: int
+) -> None:
+    own = {"kind": "account", "item": ana.account, "account": ana.account}
+    counts = dict.fromkeys(("uniques", "bots", "previews", "others", "late"), 0)
+    now = _NOW - 3600
+    rows = [{**own, **counts, "at": now - days * 86_400, "clicks": n} for days, n in ((0, 9), (7, 3), (365, 5))]
+    ana.write(lambda tx: tx.execute(insert(click_times), rows))
+    page = dashboard.get(f"/statistics?period=7&compare={compare}").text
+    shown = re.findall(r'title="(\d+) ([^"]*)">\+', page)
+    assert shown == ([(str(clicks), text)] if text else [])
+    assert 'name="compare"' in page
+    if text:
+        assert f"Clicks {text}" in page
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (date(2026, 11, 1), date(2026, 11, 30), (date(2025, 11, 1), date(2025, 11, 30))),
+        (date(2028, 2, 29), date(2028, 3, 1), (date(2027, 2, 28), date(2027, 3, 1))),
+    ],
+)
+def test_year_before_has_the_same_days(start: date, end: date, expected: tuple[date, date]) -> None:
+    previous = Period(Span(start, end, "day", _UTC), compared="year").previous
+    assert (previous.start, previous.end) == expected

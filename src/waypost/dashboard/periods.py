@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, select
 
 from waypost.api.date_range import span
+from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats.reports import Interval, Span
 from waypost.core import clock, formats
 from waypost.core.errors import Problem, invalid
@@ -23,7 +24,9 @@ PRESETS = (
     ("7", gettext_noop("7 days")),
     ("30", gettext_noop("30 days")),
     ("90", gettext_noop("90 days")),
+    ("last-week", gettext_noop("Last week")),
     ("month", gettext_noop("This month")),
+    ("last-month", gettext_noop("Last month")),
     ("year", gettext_noop("This year")),
     ("all", gettext_noop("All time")),
 )
@@ -35,6 +38,13 @@ INTERVAL_LABELS: Mapping[Interval, str] = {
     "week": gettext_noop("Week"),
     "month": gettext_noop("Month"),
 }
+BEFORE, YEAR, NOTHING = "", "year", "none"
+COMPARISONS = (
+    (BEFORE, gettext_noop("Period before")),
+    (YEAR, gettext_noop("A year before")),
+    (NOTHING, gettext_noop("Nothing")),
+)
+"""Values of the query parameter `compare` with their labels."""
 _INTERVALS = tuple(INTERVAL_LABELS)
 _MAX_DAYS = 3660
 _MAX_DAYS_BY_HOUR = 31  # of a page with bounds
@@ -59,12 +69,14 @@ class Period:
     """The period of a page. `preset` is "" for days that the user chose.
 
     `error` is the message for invalid days; the period is then the default. Nothing outside of `bounds` may be shown.
+    `compared` is one of COMPARISONS: the span that it is compared with is `previous`.
     """
 
     span: Span
     preset: str = ""
     error: str = ""
     bounds: Bounds | None = None
+    compared: str = BEFORE
 
     @property
     def is_running(self) -> bool:
@@ -75,19 +87,22 @@ class Period:
 
     @property
     def previous(self) -> Span:
-        """The span of the same length before this one."""
+        """The span of the same length before this one, or of the same days a year before."""
+        days = (self.span.end - self.span.start).days + 1
+        if self.compared == YEAR:
+            days = (self.span.start - _year_before(self.span.start)).days
         if self.span.part:
             first, after = self.span.part
-            previous = _hours(first - (after - first), first, self.span.zone)
+            shifted = days * DAY if self.compared == YEAR else after - first
+            previous = _hours(first - shifted, after - shifted, self.span.zone)
             return replace(previous, first_weekday=self.span.first_weekday)
-        days = (self.span.end - self.span.start).days + 1
         shift = timedelta(days=min(days, (self.span.start - date.min).days))
         return replace(self.span, start=self.span.start - shift, end=self.span.end - shift)
 
     @property
     def has_previous(self) -> bool:
-        """Return whether the previous span may be shown."""
-        return self.bounds is None or self.bounds.contain(self.previous)
+        """Return whether the previous span is requested, and may be shown."""
+        return self.compared != NOTHING and (self.bounds is None or self.bounds.contain(self.previous))
 
     def previous_seconds(self) -> tuple[int, int]:
         """Return the first second of the previous span and the second after its last comparable one.
@@ -105,7 +120,9 @@ def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
     A preset that is not within the bounds is their default. Weeks begin as in the reader's region.
     """
     period = _requested(context, bounds)
-    return replace(period, span=replace(period.span, first_weekday=formats.first_weekday(context.region)))
+    compared = next((value for value, _ in COMPARISONS if value == context.query("compare")), BEFORE)
+    local_span = replace(period.span, first_weekday=formats.first_weekday(context.region))
+    return replace(period, span=local_span, compared=compared)
 
 
 def _requested(context: PageContext, bounds: Bounds | None) -> Period:
@@ -155,16 +172,32 @@ def _preset_span(context: PageContext, preset: str, zone: ZoneInfo, bounds: Boun
     if preset == ALL and bounds:
         return _days(context, bounds.first, bounds.last, zone, bounds)
     today = _today(zone)
-    first = {
-        "today": today,
-        "yesterday": today - timedelta(days=1),
-        "month": today.replace(day=1),
-        "year": today.replace(month=1, day=1),
-    }.get(preset)
     if preset == ALL:
         first = max(context.read(lambda tx: _registration_day(tx, context)), today - timedelta(days=_MAX_DAYS))
-    last = today - timedelta(days=1) if preset == "yesterday" else today
-    return _days(context, min(first or today - timedelta(days=int(preset) - 1), last), last, zone, bounds)
+        return _days(context, min(first, today), today, zone, bounds)
+    calendar = _calendar_days(today, formats.first_weekday(context.region))
+    first, last = calendar.get(preset) or (today - timedelta(days=int(preset) - 1), today)
+    return _days(context, first, last, zone, bounds)
+
+
+def _calendar_days(today: date, first_weekday: int) -> Mapping[str, tuple[date, date]]:
+    """Return the first and the last day of each preset that follows the calendar."""
+    day, month = timedelta(days=1), today.replace(day=1)
+    week = today - (today.weekday() - first_weekday) % 7 * day
+    return {
+        "today": (today, today),
+        "yesterday": (today - day, today - day),
+        "last-week": (week - 7 * day, week - day),
+        "month": (month, today),
+        "last-month": ((month - day).replace(day=1), month - day),
+        "year": (today.replace(month=1, day=1), today),
+    }
+
+
+def _year_before(day: date) -> date:
+    """Return the same day of the year before; February 28 for February 29."""
+    leap_day = (day.month, day.day) == (2, 29)
+    return day.replace(year=max(day.year - 1, 1), day=28 if leap_day else day.day)
 
 
 def _days(context: PageContext, first: date, last: date, zone: ZoneInfo, bounds: Bounds | None) -> Span:

@@ -147,5 +147,5 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
         return context.database.read(read)
 
     labels = tuple(sorted(visit_filter.labels.items()))
-    key = (kind, item, has_baseline, period.span, period.preset, period.bounds, labels)
+    key = (kind, item, has_baseline, period.span, period.preset, period.compared, period.bounds, labels)
     return context.services.results.get(key, compute)
