@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import examine, signed_in_page
+from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -16,7 +16,7 @@ pytestmark = ON_SQLITE
 def _share(page: Page, address: str, *, password: str) -> str:
     """Share the statistics of the first link; return the URL of the page."""
     page.goto(f"{address}/dashboard/links/1/stats")
-    page.get_by_role("link", name="Share", exact=True).click()
+    page.get_by_role("link", name="Share links", exact=True).click()
     expect(page.get_by_role("heading", name="Not shared yet")).to_be_visible()
     page.get_by_label("Title").fill("For our customer")
     page.get_by_label("Last days").fill("30")
@@ -82,3 +82,20 @@ def test_pages_are_accessible_and_fit_the_screen(chrome: Browser, address: str, 
             path = re.sub(r"^https?://[^/]+", "", item)
             seen.page.goto(f"{address}{path}")
             examine(seen.page, path)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_share_button_copies_address(
+    ana: Person, chrome: Browser, address: str, sample: None, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links/1/stats")
+        page.get_by_role("button", name="Share", exact=True).click()
+        if scripts:
+            expect(page.locator(".toast")).to_contain_text("The address was copied.")
+            page.get_by_role("button", name="Options").click()
+        page.wait_for_url("**/dashboard/shares/link/1")
+        expect(page.locator(".share-address a")).to_have_count(1)
+    assert ana.get("/shares")["data"]["shares"][0]["days"] is None

@@ -107,3 +107,27 @@ def test_only_pages_of_shareable_items_offer_it(ana: Person, dashboard: Browser)
     file = ana.call("POST", "/files/upload/a.txt", content=b"a").json()["id"]
     assert "/dashboard/shares/" not in dashboard.get("/statistics").text
     assert "/dashboard/shares/" not in dashboard.get(f"/files/{file}/stats").text
+
+
+def test_share_button_creates_one_address_without_limits(ana: Person, dashboard: Browser) -> None:
+    spring = new_link(ana, "spring")
+    page = f"/links/{spring}/stats"
+    path = f"/shares/link/{spring}/address"
+    ana.post("/share/add", {"type": "link", "itemid": spring, "days": 7})
+    for _ in range(2):
+        assert dashboard.submit(path, at=page).headers["location"] == f"/dashboard/shares/link/{spring}"
+    shares = ana.get("/shares")["data"]["shares"]
+    assert [(share["days"], share["slug"], share["haspassword"], share["expiry"]) for share in shares] == [
+        *((None, "", False, ""), (7, "", False, ""))
+    ]
+    assert shares[0]["url"] in dashboard.get(f"/shares/link/{spring}").text
+    ana.delete(f"/share/{shares[0]['id']}/delete")
+    dashboard.submit(path, at=page)
+    assert len(ana.get("/shares")["data"]["shares"]) == 2, "a revoked address is not used again"
+
+
+def test_statistics_of_another_account_cannot_be_shared(ana: Person, ben: Person, dashboard: Browser) -> None:
+    own, foreign = new_link(ana, "own"), new_link(ben, "foreign")
+    for path in (f"/shares/link/{foreign}/address", "/shares/account/1/address"):
+        assert dashboard.submit(path, at=f"/links/{own}/stats").status_code == 404
+    assert ben.get("/shares")["data"]["result"] == 0

@@ -5,6 +5,7 @@ import "./badges.js";
 import "./card.js";
 import "./channels.js";
 import "./quick.js";
+import "./share_address.js"; // before forms.js, which marks sent forms as busy
 import { addRow, reveal } from "./forms.js";
 import { chooseNewItem, openNewItem } from "./new_item.js";
 import "./filters.js";

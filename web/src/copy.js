@@ -9,7 +9,7 @@ export async function copyText(button) {
 
 /** Copies the text of a button and shows that it was copied. Returns false if the browser does not allow it. */
 export async function copyAndShow(button) {
-  if (!(await copy(button))) return false;
+  if (!(await writeText(button.dataset.copy, button))) return false;
   const label = $("span", button);
   const text = (button.dataset.label ??= label.textContent);
   button.classList.add("done");
@@ -22,18 +22,19 @@ export async function copyAndShow(button) {
   return true;
 }
 
-async function copy(button) {
+/** Copies a text, and leaves the focus on a button. Returns false if the browser does not allow it. */
+export async function writeText(text, button) {
   try {
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyBySelection(button); // the clipboard API needs HTTPS
+    return copyBySelection(text, button); // the clipboard API needs HTTPS
   }
 }
 
-function copyBySelection(button) {
+function copyBySelection(text, button) {
   const area = document.createElement("textarea");
-  area.value = button.dataset.copy;
+  area.value = text;
   (button.closest("dialog") ?? document.body).append(area);
   area.select();
   const isCopied = document.execCommand("copy");

@@ -56,6 +56,21 @@ def create_share(context: PageContext, kind: str, id: int) -> Response:
     return context.redirect(f"{_LIST}/{kind}/{id}", message="Your share link is ready.", copy_text=url)
 
 
+@pages.post("/dashboard/shares/{kind}/{id:int}/address")
+def share_at_once(context: PageContext, kind: str, id: int) -> Response:
+    """Share the statistics of an item without limits, at the same address each time."""
+    known = _known(kind)
+
+    def work(tx: Connection) -> Share:
+        crud.require_owned(tx, TABLES[known], context.account, id)
+        return ops.share_all(tx, context.account, known, id, timezone=context.time_zone.key)
+
+    url = context.settings.dashboard + context.write(work).path
+    return context.redirect(
+        f"{_LIST}/{kind}/{id}", message="Everyone with this address sees the statistics.", copy_text=url
+    )
+
+
 @pages.get("/dashboard/shares/{id:int}")
 def show_share(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
