@@ -1,5 +1,7 @@
 """Pages on paper: a report without menus and buttons, in which nothing lies on anything else."""
 
+import re
+
 import pypdfium2
 import pytest
 from playwright.sync_api import Browser, expect
@@ -47,8 +49,26 @@ def test_printed_statistics_have_no_menu_and_the_whole_chart(
         count = len(report)
         report.close()
         assert "Browsers" in text
+        assert "Operating systems" in text, "the lists of all tabs"
         assert "Shorten" not in text
-        assert count <= 4
+        assert "waypost" in text, "the brand"
+        assert count <= 2
+
+
+def test_printed_report_names_period_and_filters(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/campaigns/1/stats?device=Mobile&period=7")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 690, "height": 980})
+        assert page.evaluate(_LEFT_OVER.replace("a.button", "a.button:not(.active-filters > *)")) == []
+        expect(page.locator(".active-filters > .button")).to_have_text(re.compile("Device:"), use_inner_text=True)
+        expect(page.locator(".date-range summary")).to_be_visible()
+        expect(page.get_by_text("Remove filter")).to_be_hidden()
+        report = pypdfium2.PdfDocument(page.pdf(format="A4", prefer_css_page_size=True))
+        count = len(report)
+        report.close()
+        assert count <= 2
 
 
 def test_no_part_of_a_printed_page_stays_in_place(ana: Person, chrome: Browser, address: str) -> None:
