@@ -62,15 +62,15 @@ def test_rotator_distributes_visits_and_counts_them(
         page.get_by_role("button", name="Add to campaign").click()
         expect(page.get_by_role("status").first).to_contain_text("2 links were added.")
         page.get_by_label("Quota of landing-1").fill("1")
-        page.get_by_role("button", name="Save quotas").click()
+        page.get_by_role("button", name="Save weights and quotas").click()
         for _ in range(4):
             _follow(page, f"{address}/r/spring")
         page.get_by_role("navigation", name="Campaign", exact=True).get_by_role("link", name="Statistics").click()
-        expect(page.locator(".tiles div", has_text="Visits").locator("dd")).to_have_text("4")
-        rows = page.locator("section", has_text="Clicks by link").get_by_role("row")
+        expect(page.locator(".tiles div", has_text="Through the rotator").locator("dd")).to_have_text("4")
+        rows = page.locator("section", has_text="Clicks by link").locator("tbody").get_by_role("row")
         expect(rows.nth(0)).to_contain_text("Landing 0")
-        expect(rows.nth(0).locator(".num")).to_have_text("3")
-        expect(rows.nth(1).locator(".num")).to_have_text("1")
+        expect(rows.nth(0).locator(".num").first).to_have_text("3 75%")
+        expect(rows.nth(1).locator(".num").first).to_have_text("1 25%")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import examine, sign_in
+from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -93,3 +93,26 @@ def test_chart_has_the_numbers_the_font_and_the_colon_of_the_page(
                 expect(tooltip).to_contain_text("Clics : ")
                 font = "element => getComputedStyle(element).fontFamily"
                 assert tooltip.evaluate(font) == page.locator("body").evaluate(font)
+
+
+def test_tools_are_one_row_on_phones(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        for path in ("/dashboard/statistics", "/dashboard/campaigns/1/stats"):
+            page.goto(f"{address}{path}")
+            tools = page.locator(".page-header .actions")
+            tops = tools.evaluate(
+                "row => [...row.querySelectorAll('summary, a.button, button')].filter(tool => tool.checkVisibility())"
+                ".map(tool => tool.getBoundingClientRect()).map(box => Math.round(box.top + box.height / 2))"
+            )
+            assert max(tops) - min(tops) <= 2, tops
+            page.locator(".date-range summary").click()
+            page.locator(".presets").get_by_role("link", name="7 days").click()
+            expect(page.locator(".date-range summary")).to_contain_text("7 days")
+            page.get_by_title("Filter").click()
+            page.locator(".popover select[name=domain]").select_option(index=1)
+            page.get_by_role("button", name="Show", exact=True).locator("visible=true").click()
+            page.wait_for_url("**domain=**")
+            assert "period=7" in page.url
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            examine(page, path)
