@@ -3,8 +3,10 @@
 import csv
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection, event, text
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
@@ -12,6 +14,8 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.statements import recorded_statements
 from tests.support.visits import DESTINATION, FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
+from waypost.clicks.stats import reports, span_labels
+from waypost.clicks.stats.subjects import Subject
 
 pytestmark = ON_BOTH_DATABASES
 _NONE = "\N{EN DASH}"
@@ -209,3 +213,29 @@ def test_page_of_a_group_executes_a_fixed_number_of_statements(
         link = new_link(ana, f"more-{number}", url=f"{DESTINATION}?utm_source=s{number}")
         ana.post(f"/campaign/{ids['campaign']}/assign/{link}")
     assert statements() <= before <= 40
+
+
+def test_totals_of_members_are_found_by_the_primary_key(ana: Person, ids: dict[str, int]) -> None:
+    plans: list[str] = []
+
+    def read(tx: Connection) -> None:
+        def explain(_tx: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+            prefix = "EXPLAIN QUERY PLAN" if tx.dialect.name == "sqlite" else "EXPLAIN"
+            if not statement.startswith("EXPLAIN"):
+                rows = tx.exec_driver_sql(f"{prefix} {statement}", parameters)
+                plans.append("\n".join(str(tuple(row)) for row in rows))
+
+        if tx.dialect.name == "postgresql":  # prefers other ways for a few rows
+            tx.execute(text("SET LOCAL enable_seqscan = off"))
+        event.listen(tx, "before_cursor_execute", explain)
+        for members in ({"link": {1, 2}}, {"link": {1, 2}, "bio": {3}}):
+            subject = Subject(ana.account, "channel", 7, members)
+            reports.times_of(tx, subject, 0, 2_000_000_000)
+            reports.clicks_by_item(tx, subject, 0, 2_000_000_000)
+            span_labels.of_days(tx, subject, 0, 30_000)
+
+    ana.write(read)
+    key = {"sqlite": r"PRIMARY KEY \(kind=\? AND item=\?", "postgresql": r"Index Cond: .*kind.*item"}
+    pattern = key["sqlite" if any("SEARCH" in plan for plan in plans) else "postgresql"]
+    assert len(plans) == 6
+    assert all(re.search(pattern, plan) for plan in plans), plans

@@ -7,13 +7,16 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, bindparam
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
-from sqlalchemy.types import Boolean
+from sqlalchemy.types import NullType
 
 
-class _IsOneOf(GenericFunction[bool]):
-    """The condition that an integer is in a JSON array. Databases limit the number of parameters of a statement."""
+class _IsOneOf(GenericFunction[Any]):
+    """The condition that an integer is in a JSON array. Databases limit the number of parameters of a statement.
 
-    type = Boolean()
+    It has no type: SQLAlchemy compares a Boolean with 1 on SQLite, which then uses no index.
+    """
+
+    type = NullType()
     inherit_cache = True
     _register = False
 
