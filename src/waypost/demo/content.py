@@ -15,10 +15,16 @@ from waypost.items.domains import ops as domains
 from waypost.items.links import ops as links
 from waypost.items.qr import ops as qr
 from waypost.items.utm import ops as utm_templates
+from waypost.urls.utm_parameters import set_parameters
 
 _SHOP, _EVENTS = "go.juniper.example", "events.juniper.example"
 _AGE_SECONDS = 34 * 86_400
 _CHANNELS = (("Newsletter", "#2563eb"), ("Instagram", "#db2777"), ("Print", "#d97706"), ("Partners", "#059669"))
+_UTM = {
+    "Newsletter": {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "autumn"},
+    "Instagram": {"utm_source": "instagram", "utm_medium": "social", "utm_campaign": "autumn"},
+}
+"""UTM templates, and the parameters of the links of campaigns, by channel."""
 _BLOCKS = (
     {"type": "link", "title": "Autumn collection", "url": "https://shop.juniper.example/collections/autumn"},
     {"type": "link", "title": "Book a pottery workshop", "url": "https://shop.juniper.example/workshops"},
@@ -70,8 +76,8 @@ def add(tx: Connection, account: int, settings: Settings) -> list[Target]:
         campaigns.add(tx, account, name="Autumn launch", slug="autumn-launch", rotation="weighted", public=True).id,
         campaigns.add(tx, account, name="Gift season", slug="gift-season", rotation="ordered").id,
     ]
-    for name, source, medium in (("Newsletter", "newsletter", "email"), ("Instagram", "instagram", "social")):
-        utm_templates.add(tx, account, name=name, utm_source=source, utm_medium=medium, utm_campaign="autumn")
+    for name, values in _UTM.items():
+        utm_templates.add(tx, account, name=name, **values)
     targets = [_add_link(tx, account, settings, row, channel_ids, campaign_ids) for row in _LINKS]
     targets += _add_codes(tx, account, settings)
     targets += _add_bio(tx, account, settings)
@@ -89,11 +95,14 @@ def _add_link(
     campaign_ids: Sequence[int],
 ) -> Target:
     alias, title, path, domain, channel, campaign, visits = row
+    url = f"https://shop.juniper.example/{path}"
+    if campaign:
+        url = set_parameters(url, _UTM[_CHANNELS[channel - 1][0]])
     link = links.add(
         tx,
         account,
         settings=settings,
-        url=f"https://shop.juniper.example/{path}",
+        url=url,
         custom=alias,
         title=title,
         domain=domain,
