@@ -32,7 +32,7 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         expect(summary).to_be_in_viewport()
         if scripts:
             examine(page, "summary of errors")
-        summary.get_by_role("link", name="Block 1: Destination URL").click()
+        summary.get_by_role("link", name="Block 1 “Shop”: Destination URL").click()
         field = page.get_by_role("textbox", name="Destination")
         expect(field).to_be_in_viewport()
         expect(field).to_be_focused()

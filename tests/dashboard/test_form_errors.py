@@ -135,13 +135,14 @@ def test_errors_of_blocks_are_at_their_fields(ana: Person, dashboard: Browser) -
         "y.type": "image",
         "y.image": "foo",
         "y.link": "bar",
+        "y.alt": "Cups & <plates>",
         "z.type": "text",
         "z.text": "Hello",
     }
     errors = dict(_summary(dashboard.submit("/bios/new", **fields)))
     assert list(errors) == ["alias", "b1.title", "b1.url", "b2.image", "b2.link"]
     assert errors["b1.title"] == "Block 1: Title must not be empty."
-    assert errors["b2.link"].startswith("Block 2: Destination URL: This is not an address.")
+    assert errors["b2.link"].startswith("Block 2 “Cups & <plates>”: Destination URL: This is not an address.")
     assert ana.get("/bios")["data"]["result"] == 0
 
 
