@@ -41,6 +41,7 @@ def test_group_is_folded_until_it_is_used(ana: Person, chrome: Browser, address:
         expect(pixels).to_be_visible()
         page.locator(".sidebar summary", has_text=_GROUPS[-1]).click()
         expect(pixels).to_be_hidden()
+        page.wait_for_function("!document.cookie.includes('waypost_menu=open')")
         page.reload()
         expect(pixels).to_be_hidden()
 

@@ -110,6 +110,7 @@ def test_filters_and_order_are_in_a_sheet_with_their_number(phone: Page, address
     status = phone.get_by_label("Status")
     expect(status).to_be_hidden()
     opener.tap()
+    assert controls_on_each_other(phone, within="#filter-sheet") == []
     status.select_option("With password")
     expect(phone.locator("#rows tbody tr")).to_have_count(6)
     phone.get_by_label("Sort by").select_option("Most clicks first")

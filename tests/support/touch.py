@@ -53,9 +53,11 @@ _SMALL = f"""() => {{
 }}"""
 # Controls whose boxes intersect without one containing the other, such as two buttons at the same place. Those of bars
 # that stay on the screen lie on what scrolls below them, and the button of a password is in its field.
-_ON_EACH_OTHER = f"""() => {{
+_ON_EACH_OTHER = f"""(within) => {{
   {_CONTROLS}
+  const sheet = within ? document.querySelector(within) : null;
   const sticks = (element) => {{
+    if (sheet) return !sheet.contains(element);
     for (let one = element; one; one = one.parentElement)
       if (["fixed", "sticky"].includes(getComputedStyle(one).position)) return true;
     return false;
@@ -94,9 +96,9 @@ def small_targets(page: Page) -> list[str]:
     return faults
 
 
-def controls_on_each_other(page: Page) -> list[str]:
-    """Return the pairs of controls whose boxes intersect."""
-    faults: list[str] = page.evaluate(_ON_EACH_OTHER)
+def controls_on_each_other(page: Page, *, within: str = "") -> list[str]:
+    """Return the pairs of controls whose boxes intersect: of the page, or of the sheet `within`."""
+    faults: list[str] = page.evaluate(_ON_EACH_OTHER, within)
     return faults
 
 
