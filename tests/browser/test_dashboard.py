@@ -152,10 +152,10 @@ def test_back_after_sign_out_shows_no_content(ana: Person, chrome: Browser, addr
     ana.post("/url/add", {"url": "https://target.example/", "title": "A secret"})
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
-        expect(page.get_by_text("A secret")).to_be_visible()
+        expect(page.get_by_role("link", name="A secret")).to_be_visible()
         page.get_by_role("button", name="Sign out").first.click()
         expect(page.get_by_text("You signed out.")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-        expect(page.get_by_text("A secret")).to_have_count(0)
+        expect(page.get_by_role("link", name="A secret")).to_have_count(0)
     assert HOST in address
