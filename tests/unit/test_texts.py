@@ -16,8 +16,8 @@ CATALOGS: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "update_message
 # Names that are the same in every language, and values that are no texts.
 NAMES = frozenset(
     "Bearer Bitcoin Cash Dash Dogecoin Instagram Litecoin Mac PNG Python SVG app login shared waypost".split()
-    + "Bluesky Discord Facebook GitHub LinkedIn Mastodon Pinterest Reddit Signal SoundCloud Spotify".split()
-    + "Telegram Threads TikTok Twitch Vimeo WhatsApp XING YouTube".split()
+    + "Bluesky Discord Facebook GitHub LinkedIn Mastodon Pinterest Reddit Signal SoundCloud Spotify Teams".split()
+    + "Telegram Threads TikTok Twitch Vimeo WhatsApp XING YouTube Desktop Mobile Tablet".split()
 )
 _SEARCHED = "palette/commands.py"  # joins names of commands with keywords; only the search reads the result
 # In lower case, because the prose linter checks the string literals that read as sentences.
