@@ -45,6 +45,7 @@ _REACH_ALL_NODES = {
 """Modules whose statements may concern all accounts, and why."""
 _INDEXED = re.compile(r"@> links_search_keys\([^,]*, %\(\w+\)s")
 """The account as a key of the search index. A statement for a cluster names it as a column, too."""
+_USES_ROWS = re.compile(r"\W*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"%\([^)]*\)s|%s")
 _DRIVERS = re.compile(r"[/\\](sqlalchemy|psycopg)[/\\]|[/\\](driver_statements|distributed_statements)\.py$")
 _faults: list[str] = []
@@ -101,7 +102,9 @@ def _module() -> str | None:
 @cache
 def tables_of_all_accounts(statement: str) -> tuple[str, ...]:
     """Return the distributed tables of which a statement uses rows of any account, or which it joins wrongly."""
-    if not any(name in statement for name in _COLUMNS) or _INDEXED.search(statement):
+    if not _USES_ROWS.match(statement) or _INDEXED.search(statement):
+        return ()
+    if not any(name in statement for name in _COLUMNS):
         return ()
     tree = sqlglot.parse_one(_PARAMETER.sub("$1", statement).replace("%%", "%"), dialect="postgres")
     if not isinstance(tree, exp.Query | exp.DML):

@@ -61,9 +61,14 @@ def utm_values(
 ) -> Mapping[int, Mapping[str, str]]:
     """Return the UTM parameters of each link of a group that has some, newest first, by one statement.
 
-    `limit` is the number of links that are read.
+    With a `limit`, only so many of the newest links are read, however few of them have parameters.
     """
-    query = _TAGGED.where(*_link_conditions(account, group)).order_by(links.c.id.desc()).limit(limit)
+    is_in_group = _link_conditions(account, group)
+    query = _TAGGED.where(*is_in_group).order_by(links.c.id.desc())
+    if limit is not None:
+        query = query.where(
+            links.c.id.in_(select(links.c.id).where(*is_in_group).order_by(links.c.id.desc()).limit(limit))
+        )
     return {link: values for link, values in _read_values(tx, query) if group.utm.items() <= values.items()}
 
 
