@@ -199,7 +199,7 @@ def test_domain_that_was_added_in_another_tab_is_selected(ana: Person, chrome: B
     with signed_in_page(chrome, address) as page:
         for path in ("links/new", "files/new"):
             page.goto(f"{address}/dashboard/{path}")
-            page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
+            page.evaluate("document.querySelectorAll('main details').forEach(details => { details.open = true })")
             with page.context.expect_page() as opened:
                 page.get_by_role("main").get_by_role("link", name="New domain").click()
             assert opened.value.url == f"{address}/dashboard/domains/new"

@@ -31,6 +31,9 @@ def distribute(
         if not moving:
             console.stdout.print("All tables are there already.")
             return
+        if everything and not undo:
+            keys = database.read(distribution.count_keys)
+            console.stdout.print(f"{keys} foreign keys are dropped for the move, and created again in its transaction.")
         if dry_run:
             return
         target = "the coordinator" if undo else console.counted(nodes, "nodes")

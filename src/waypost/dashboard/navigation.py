@@ -31,9 +31,11 @@ def _lists(*kinds: str) -> tuple[Entry, ...]:
 
 
 _HOME = "/dashboard"
+_CREATED = ("link", "qr", "bio", "file")
+_BETWEEN = ("splash", "overlay", "pixel")
 HOME = Entry(_HOME, "home", "Overview")
 GROUPS = (
-    Group(gettext_noop("Create"), _lists("link", "qr", "bio", "file")),
+    Group(gettext_noop("Create"), _lists(*_CREATED)),
     Group(
         gettext_noop("Measure"),
         (
@@ -41,8 +43,8 @@ GROUPS = (
             Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
         ),
     ),
-    Group(gettext_noop("Organize"), _lists("campaign", "channel", "utm", "domain")),
-    Group(gettext_noop("Between link and destination"), _lists("splash", "overlay", "pixel"), is_folded=True),
+    Group(gettext_noop("Organize"), _lists(*(kind for kind in NOUNS if kind not in (*_CREATED, *_BETWEEN)))),
+    Group(gettext_noop("Between link and destination"), _lists(*_BETWEEN), is_folded=True),
 )
 """Top to bottom in the sidebar, in the palette and in the menu of phones."""
 BAR = (HOME, GROUPS[0].entries[0], GROUPS[1].entries[0])

@@ -7,6 +7,7 @@ tables stay on the coordinator, which has the only address that waypost uses.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -113,6 +114,15 @@ def _state(tx: Connection, name: str, *, is_distributed: bool) -> TableState:
     return TableState(name, int(size), sum(max(0, part[2]) for part in parts), is_distributed)
 
 
+def count_keys(tx: Connection) -> int:
+    """Return how many foreign keys are dropped and restored while the items move."""
+    return len(_foreign_keys(tx))
+
+
+def _foreign_keys(tx: Connection) -> list[Any]:
+    return [key for key in tx.execute(_FOREIGN_KEYS) if key.name in (*COPIED, BY_HOST, *ITEMS)]
+
+
 def _on_nodes(tx: Connection) -> set[str]:
     return set(tx.execute(_ON_NODES, {"copied": list(COPIED)}).scalars())
 
@@ -179,7 +189,7 @@ def _distribute_items(tx: Connection, distributed: set[str]) -> Sequence[str]:
     """Distribute all items at once: between two transactions, foreign keys would be missing."""
     if ITEMS[0] in distributed:
         return ()
-    keys = [key for key in tx.execute(_FOREIGN_KEYS).all() if key.name in (*COPIED, BY_HOST, *ITEMS)]
+    keys = _foreign_keys(tx)
     with _without_triggers(tx):
         for key in keys:
             tx.execute(text(f"ALTER TABLE {key.name} DROP CONSTRAINT {key.key}"))
