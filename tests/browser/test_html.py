@@ -23,6 +23,9 @@ pytestmark = ON_SQLITE
 _MIN_PAGES = 220
 _FILTERS = ("country", "referrer", "browser", "os", "device", "language", "source", "visited", "kind", "sort")
 _PERIOD_AND_LIST = r"[?&](next=.*&period=|period=.*&next=)"
+_GROUP = r"(campaign|channel|domain|utm_\w+)="
+_GROUP_AND_OTHERS = rf"/stat(istic)?s\?(.*&{_GROUP}|{_GROUP}.*&)"
+"""Statistics of a group of items with other parameters: there are as many as for the statistics of the account."""
 _LATER_ITEM = r"/dashboard/\w+/(?!1\b)\d+[^?]*\?|[?&](campaign|channel)=(?!1\b)\d"
 """Parameters of pages of items, and filters by items, are followed for the first item of each kind."""
 _PAGES_OF_LATER_LINKS = r"/dashboard/(links|shares/link)/(?!1\b)\d+/(delete|trial|qr)|/dashboard/shares/link/(?!1\b)\d"
@@ -60,7 +63,7 @@ def _dashboard_pages(dashboard: Browser, settings: Settings) -> dict[str, str]:
     # values that filter statistics and visits have too many combinations, as have periods with lists to return to. The
     # third page of visits has nothing that the second one does not have.
     skip = ["/juniper/", r"/qr\?next=", rf"[?&]({'|'.join(_FILTERS)})=", _PERIOD_AND_LIST, _PAGES_OF_LATER_LINKS]
-    skip += [_LATER_ITEM, rf"[?&]before=(?!{second_page.removeprefix('before=')}\b)"]
+    skip += [_LATER_ITEM, _GROUP_AND_OTHERS, rf"[?&]before=(?!{second_page.removeprefix('before=')}\b)"]
     pages: dict[str, str] = {}
     with served(_keeping_pages(build(settings, Database(settings.database)), pages)) as address:
         base = address.replace("go.localhost", "127.0.0.1")
