@@ -261,7 +261,7 @@ def test_dry_run_matches_visits(ana: Person, ben: Person, dashboard: Browser, da
     assert f'href="{TARGET}"' in dashboard.get(path).text
     assert f'href="{TARGET}"' in dashboard.get(path).text, "a dry run does not count against the limit"
     assert visit(dashboard.client, "spring", agent=CHROME).status_code == 302
-    assert "the link has expired" in dashboard.get(path).text
+    assert "the link has reached its limit" in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"expiryurl": "https://after.example/"})
     assert 'href="https://after.example/"' in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"clicklimit": None, "password": "let me in"})

@@ -1,5 +1,6 @@
 """Download limits, resumed downloads, expiry, and the removal of expired files."""
 
+import re
 from pathlib import Path
 
 import time_machine
@@ -8,7 +9,7 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
-from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
+from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import click_totals
 from waypost.core.settings import Settings
 from waypost.db import schema
@@ -24,7 +25,7 @@ def test_download_over_limit_returns_410(ana: Person, service: AsgiClient) -> No
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert [download(service).status_code for _ in range(4)] == [200, 200, 410, 410]
     page = open_page(service)
-    assert (page.status_code, "This file has expired or reached its download limit." in page.text) == (410, True)
+    assert (page.status_code, "This file has reached its download limit" in page.text) == (410, True)
     body = download(service).json()
     assert body == {"error": 1, "message": "This file has expired or reached its download limit.", "code": "gone"}
     assert ana.details("file", file)["downloads"] == 2
@@ -124,6 +125,35 @@ def test_file_expires_at_end_of_day(ana: Person, service: AsgiClient) -> None:
         assert download(service, Range="bytes=5-").status_code == 410
         ana.update("file", file, expiry="2027-03-03")
         assert download(service).status_code == 200
+
+
+def test_page_shows_time_left_until_it_changes(ana: Person, service: AsgiClient) -> None:
+    with time_machine.travel("2027-03-01 12:00:00Z", tick=False) as clock:
+        new_file(ana, "a.bin", CONTENT, custom="mine", expiry="2027-03-03")
+        for time, text in (
+            ("2027-03-01 12:00:00Z", "2 days left"),
+            ("2027-03-02 12:00:00Z", "1 day left"),
+            ("2027-03-03 12:00:00Z", "11 hours left"),
+            ("2027-03-03 23:30:59Z", "29 minutes left"),
+            ("2027-03-03 23:59:59Z", "1 minute left"),
+        ):
+            clock.move_to(time)
+            assert f"<li>{text}</li>" in open_page(service).text
+        clock.move_to("2027-03-04 00:00:00Z")
+        page = open_page(service)
+        assert (page.status_code, "<h1>Expired</h1>" in page.text) == (410, True)
+
+
+def test_page_has_icon_of_type_unless_it_has_preview(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.pdf", b"%PDF-1.7 ", custom="prices")
+    new_file(ana, "a.zip", b"PK\x03\x04", custom="archive")
+    new_file(ana, "a.png", PNG, custom="picture")
+    icons = [
+        re.findall(r'<svg class="file-icon".*?</svg>', open_page(service, alias).text, re.DOTALL)
+        for alias in ("prices", "archive", "picture")
+    ]
+    assert [len(page_icons) for page_icons in icons] == [1, 1, 0]
+    assert icons[0] != icons[1]
 
 
 def test_expired_object_is_removed_after_grace_period(

@@ -40,6 +40,16 @@ def test_password_unlocks_page_and_download(ana: Person, service: AsgiClient) ->
     assert downloads_left(ana, file) == 4
 
 
+def test_reached_limit_is_shown_before_password(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD, maxdownloads=1)
+    assert open_page(service).status_code == 401
+    assert service.get("/mine", auth=("any", PASSWORD.encode()), headers={"User-Agent": CURL}).content == CONTENT
+    page = open_page(service)
+    assert (page.status_code, "This file has reached its download limit" in page.text) == (410, True)
+    assert 'type="password"' not in page.text
+    assert download(service).status_code == 401  # a program can resume its download with the password
+
+
 def test_program_sends_password_by_http_basic(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD)
     challenge = download(service)

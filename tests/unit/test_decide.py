@@ -37,8 +37,8 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Decision:
         pytest.param({"clicklimit": 1}, {}, Redirect(PAGE), id="a click limit is asked later"),
         pytest.param({"expiry": NOW + 1}, {}, Redirect(PAGE), id="a link works before its end"),
         pytest.param({"expiry": NOW}, {}, Redirect(PAGE), id="a link works in its last second"),
-        pytest.param({"expiry": NOW - 1}, {}, Refusal("gone"), id="a link is gone in the second after"),
-        pytest.param({"expiry": 0}, {}, Refusal("gone"), id="an end in 1970 is an end"),
+        pytest.param({"expiry": NOW - 1}, {}, Refusal("expired"), id="a link is gone in the second after"),
+        pytest.param({"expiry": 0}, {}, Refusal("expired"), id="an end in 1970 is an end"),
         pytest.param({"expiryurl": OVER}, {}, Redirect(PAGE), id="the address for afterwards waits for its time"),
         pytest.param(
             {"expiry": NOW - 1, "expiryurl": OVER},
@@ -64,7 +64,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Decision:
         pytest.param(
             {"password": "hash", "expiry": NOW - 1},
             {},
-            Refusal("gone"),
+            Refusal("expired"),
             id="expired link needs no password",
         ),
         pytest.param(
@@ -267,10 +267,10 @@ def test_targeted_destination_gets_query() -> None:
     )
 
 
-@pytest.mark.parametrize(("expiryurl", "outcome"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
+@pytest.mark.parametrize(("expiryurl", "outcome"), [("", Refusal("expired")), (OVER, Redirect(OVER, is_click=False))])
 def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Decision) -> None:
     assert (
-        expired_outcome(PLAIN._replace(expiryurl=expiryurl))
+        expired_outcome(PLAIN._replace(expiryurl=expiryurl), "expired")
         == outcome
         == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
     )

@@ -25,7 +25,8 @@ TEMPLATES = sorted((SOURCE / "visits" / "templates").glob("*.html"))
 REFUSALS = (
     ("unknown", "GET", 404, "missing", "Not found", "Nicht gefunden"),
     ("off", "GET", 403, "disabled", "Disabled", "Deaktiviert"),
-    ("used-up", "GET", 410, "gone", "No longer available", "Nicht mehr verfügbar"),
+    ("used-up", "GET", 410, "gone", "Limit reached", "Limit erreicht"),
+    ("late", "GET", 410, "gone", "Expired", "Abgelaufen"),
     ("locked", "GET", 401, "locked", "Password required", "Passwort erforderlich"),
     ("a/b/c", "GET", 404, "missing", "Not found", "Nicht gefunden"),
     ("off", "DELETE", 405, "method_not_allowed", "Method not allowed", "Methode nicht erlaubt"),
@@ -38,6 +39,8 @@ def links(ana: Person) -> None:
     new_link(ana, "off", status="disabled")
     new_link(ana, "used-up", clicklimit=1)
     new_link(ana, "locked", password="a password")
+    new_link(ana, "late")
+    ana.write(lambda tx: tx.execute(sql("UPDATE links SET expiry = 1 WHERE alias = 'late'")))
     visit(ana.client, "used-up")
 
 

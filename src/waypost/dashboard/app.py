@@ -286,7 +286,12 @@ def _error_page(context: PageContext, problem: Problem) -> Response:
     )
     in_trash = problem.kind is Kind.NOT_FOUND and trash.has_item_of(context)
     response = context.render(
-        "error.html", status=problem.kind.status, title=title, message=problem.message, in_trash=in_trash
+        "error.html",
+        status=problem.kind.status,
+        title=title,
+        message=problem.message,
+        is_missing=problem.kind is Kind.NOT_FOUND,
+        in_trash=in_trash,
     )
     if problem.retry_after is not None:
         response.headers["Retry-After"] = str(problem.retry_after)

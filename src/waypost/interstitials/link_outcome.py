@@ -10,7 +10,7 @@ from waypost.clicks.journal import entry
 from waypost.interstitials.render import interstitial_response, splash_renderer
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.click_limits import LinkKey, has_clicks_left
-from waypost.visits.decide import Decision, Redirect, decide, expired_outcome
+from waypost.visits.decide import EXPIRY_REASONS, Decision, Redirect, decide, expired_outcome
 from waypost.visits.link_record import LinkView
 from waypost.visits.outcome import Deferred, JournalFields, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest
@@ -42,7 +42,7 @@ def link_outcome(
     outcome = _click(visits, visit, link, decision.url, rotation)
     if link.clicklimit is None or (rotation is not None and visit.is_click):
         return outcome
-    expired = expired_outcome(link)
+    expired = expired_outcome(link, "limit")
     otherwise = Refused("blocked") if is_blocked(blocked, link, expired, facts) else _late(link, expired)
     return _limited(visits, visit, link, outcome, otherwise)
 
@@ -71,7 +71,7 @@ def _late(link: LinkView, decision: Decision) -> Outcome:
         return Redirection(decision.url, log, expiry=link.expiry)
     if decision.reason == "locked":
         return NeedsRequest(_ask_for_password)
-    return Refused(decision.reason, log if decision.reason == "gone" else ())
+    return Refused(decision.reason, log if decision.reason in EXPIRY_REASONS else ())
 
 
 def _limited(

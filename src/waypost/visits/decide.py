@@ -1,6 +1,6 @@
 """Decide the outcome of a visit to a link: a pure function of facts (decisions 46, 47, 49)."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
 from waypost.clicks.classify import language_ranges
@@ -8,7 +8,12 @@ from waypost.core.uris import MAX_LOCATION, exceeds
 from waypost.urls.query import with_queries
 from waypost.visits.link_record import LinkView
 
-RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear", "too_long"]
+ExpiryReason = Literal["expired", "limit", "gone"]
+"""Why an item is no longer available: its date, its limit, or one of them."""
+RefusalReason = (
+    ExpiryReason | Literal["missing", "disabled", "locked", "guessing", "blocked", "flood", "unclear", "too_long"]
+)
+EXPIRY_REASONS: tuple[RefusalReason, ...] = get_args(ExpiryReason)
 _WEB = ("http://", "https://")
 # Device names that an owner can use in addition to operating systems and device types.
 _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("macos", "desktop")}
@@ -48,16 +53,21 @@ def decide(link: LinkView, facts: Facts) -> Decision:
     if link.status == "disabled":
         return Refusal("disabled")
     if link.expiry is not None and link.expiry < facts.now:
-        return expired_outcome(link)
+        return expired_outcome(link, "expired")
     if link.password is not None and not facts.unlocked:
         return Refusal("locked")
     query = "" if link.dropquery else facts.query
     return _redirect(_with_query(_select_destination(link, facts), link, query))
 
 
-def expired_outcome(link: LinkView) -> Decision:
+def expired_outcome(link: LinkView, reason: ExpiryReason) -> Decision:
     """Return the outcome of a link that has expired or reached its click limit."""
-    return _redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal("gone")
+    return _redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal(reason)
+
+
+def public_code(reason: RefusalReason) -> RefusalReason:
+    """Return the code of a refusal for programs and metrics, which is the same for all that is no longer available."""
+    return "gone" if reason in EXPIRY_REASONS else reason
 
 
 def _redirect(url: str, *, is_click: bool = True) -> Decision:

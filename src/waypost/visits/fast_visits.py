@@ -19,7 +19,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.alias import unknown_outcome
 from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
-from waypost.visits.decide import RefusalReason
+from waypost.visits.decide import RefusalReason, public_code
 from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest
@@ -211,7 +211,7 @@ class FastVisits:
         brand = own_host.brand if own_host and not domain else NO_BRAND  # that of the pages of unknown hosts
         page = self._refusals.get((refused.reason, view, brand, domain))
         if page is not None:
-            self._meter.count("refusals", refused.reason)
+            self._meter.count("refusals", public_code(refused.reason))
             return page
         if len(self._refusals) >= _MAX_REFUSALS:
             self._refusals.clear()

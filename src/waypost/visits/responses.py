@@ -15,7 +15,7 @@ from waypost.core.uris import to_uri
 from waypost.http.compression import compress
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits import i18n, negotiation
-from waypost.visits.decide import RefusalReason
+from waypost.visits.decide import RefusalReason, public_code
 from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import MAX_REFERRER, REFERRER_KEY
@@ -78,6 +78,20 @@ ERRORS: dict[RefusalReason | Failure, _Error] = {
         translatable("No longer available"),
         translatable("This short link has expired or reached its limit."),
         translatable("This file has expired or reached its download limit."),
+        help=_ASK_FOR_ANOTHER,
+    ),
+    "expired": _Error(
+        410,
+        translatable("Expired"),
+        translatable("This short link has expired, so it no longer works."),
+        translatable("This file has expired, so it is no longer available."),
+        help=_ASK_FOR_ANOTHER,
+    ),
+    "limit": _Error(
+        410,
+        translatable("Limit reached"),
+        translatable("This short link has reached its click limit, so it no longer works."),
+        translatable("This file has reached its download limit, so it is no longer available."),
         help=_ASK_FOR_ANOTHER,
     ),
     "locked": _Error(
@@ -199,7 +213,8 @@ class PageRenderer:
 
         `field`: the invalid field of a form; `detail`: its error in the visitor's language.
         """
-        self._meter.count("refusals", reason)
+        code = public_code(reason)
+        self._meter.count("refusals", code)
         headers = {}
         # Programs that get the bytes of a file, or send a password, get errors as JSON.
         by_browser = kind == "file" or reason in ("locked", "guessing")
@@ -207,9 +222,11 @@ class PageRenderer:
         if reason == "locked" and as_json:
             headers["WWW-Authenticate"] = f'Basic realm="protected {kind}", charset="UTF-8"'
         if detail and as_json:
-            return json_error(detail, code=reason, status=ERRORS[reason].status, field=field)
+            return json_error(detail, code=code, status=ERRORS[reason].status, field=field)
         context: dict[str, Any] = {"wrong_password": wrong_password, "detail": detail}
-        return self._error(request, reason, code=reason, as_json=as_json, kind=kind, headers=headers, **context)
+        return self._error(
+            request, code if as_json else reason, code=code, as_json=as_json, kind=kind, headers=headers, **context
+        )
 
     def fail(self, request: Request, failure: Failure, *, code: str, retry_after: int | None = None) -> Response:
         """Return the error page for a failure of the service or an invalid request, without internal details."""

@@ -104,7 +104,7 @@ class VisitService:
         outcome = decide(link, facts)
         if isinstance(outcome, Redirect) and outcome.is_click and link.clicklimit is not None:
             is_left = await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
-            outcome = outcome if is_left else expired_outcome(link)
+            outcome = outcome if is_left else expired_outcome(link, "limit")
         return Refusal("blocked") if is_blocked(await self.blocklist(), link, outcome, facts) else outcome
 
     def is_reachable(self, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> bool:

@@ -2,7 +2,7 @@
 
 from datetime import UTC
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -17,6 +17,7 @@ from waypost.items.files.file_server import set_cookie
 from waypost.items.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
+from waypost.visits.decide import ExpiryReason
 from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Page
 from waypost.visits.record_queries import FileView
@@ -25,6 +26,7 @@ from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRen
 from waypost.visits.visitor_services import Services
 from waypost.visits.writers import asgi
 
+_UNITS: tuple[tuple[Literal["day", "hour", "minute"], int], ...] = (("day", 86_400), ("hour", 3600), ("minute", 60))
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
 
 
@@ -35,6 +37,8 @@ async def show_file(request: Request, services: Services, visit: VisitRequest, *
     if is_unlocked is None:
         return services.pages.refuse(request, "guessing", kind="file")
     if not is_unlocked:
+        if wants_page(request) and await _downloads_left(services, file) == 0:
+            return await asgi.respond(request, services, visit, late_outcome(file))
         return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
     if request.method == "POST" and wants_page(request):
         response = redirect(_download_path(file) if _wants_bytes(request) else alias_path(file.alias), status=303)
@@ -48,7 +52,7 @@ async def preview_file(request: Request, services: Services, file: FileView) -> 
     """Describe the file without a visit (decision 50)."""
     left = await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
     if is_expired(file, clock.now()) or left == 0:
-        return services.pages.refuse(request, "gone", kind="file")
+        return services.pages.refuse(request, _expiry_reason(file), kind="file")
     if file.password is not None:
         return services.pages.refuse(request, "missing")
     if wants_json(request):
@@ -70,12 +74,17 @@ async def _visit_unlocked(
         response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
     if shows_page(visit, is_download=_wants_bytes(request)):
-        left = None
-        if file.maxdownloads is not None:
-            left = await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+        left = await _downloads_left(services, file)
         return await asgi.respond(request, services, visit, page_outcome(visit, file, services.settings, left))
     response = await file_server.serve(request, services, visit, file, signer)
     return response or await asgi.respond(request, services, visit, late_outcome(file))
+
+
+async def _downloads_left(services: Services, file: FileView) -> int | None:
+    """Return the number of downloads left; None for a file without a limit."""
+    if file.maxdownloads is None:
+        return None
+    return await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
 
 
 async def _is_unlocked(
@@ -102,16 +111,40 @@ def page_outcome(visit: VisitRequest, file: FileView, settings: Settings, left: 
     if left == 0:
         return late_outcome(file)
     log = () if visit.is_click else (JournalFields(_target(file)),)
-    return Page(partial(file_page, file=file, settings=settings, left=left), log, expiry=file.expiry, left=left)
+    changes = None if file.expiry is None else time_left(file.expiry, clock.now()).until
+    return Page(partial(file_page, file=file, settings=settings, left=left), log, expiry=changes, left=left)
+
+
+class TimeLeft(NamedTuple):
+    """The time until a file expires, in whole units. `until` is the last second in which `number` is right."""
+
+    unit: Literal["day", "hour", "minute"]
+    number: int
+    until: int
+
+
+def time_left(expiry: int, now: int) -> TimeLeft:
+    """Return the time until `expiry`, at least a minute, in the largest unit that it has one of."""
+    seconds = max(60, expiry - now)
+    unit, length = next((name, length) for name, length in _UNITS if seconds >= length)
+    count = seconds // length
+    return TimeLeft(unit, count, expiry if seconds < 120 else expiry - count * length)
 
 
 def late_outcome(file: FileView) -> Outcome:
     """Return the outcome of a file that has expired or reached its download limit."""
-    return NeedsRequest(_refuse_late, (JournalFields(_target(file), entry.LATE),))
+    return NeedsRequest(partial(_refuse_late, reason=_expiry_reason(file)), (JournalFields(_target(file), entry.LATE),))
 
 
-async def _refuse_late(request: Request, services: Services, _visit: VisitRequest) -> Response:
-    return services.pages.refuse(request, "gone", kind="file")
+async def _refuse_late(request: Request, services: Services, _visit: VisitRequest, *, reason: ExpiryReason) -> Response:
+    return services.pages.refuse(request, reason, kind="file")
+
+
+def _expiry_reason(file: FileView) -> ExpiryReason:
+    """Return why a file is no longer available. Bytes without an expired date were removed because of the limit."""
+    if file.expiry is not None and file.expiry < clock.now():
+        return "expired"
+    return "gone" if file.maxdownloads is None else "limit"
 
 
 def file_page(
@@ -131,7 +164,9 @@ def file_page(
         "facts": {
             "size": media_types.format_size(file.size),
             "kind": media_types.describe(file.mime),
+            "icon": media_types.icon(file.mime),
             "until": None if file.expiry is None else clock.local(file.expiry, UTC),
+            "time_left": None if file.expiry is None else time_left(file.expiry, clock.now()),
             "left": left,
             "sha256": file.sha256.hex(),
         },

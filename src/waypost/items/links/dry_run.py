@@ -28,11 +28,11 @@ def dry_run(
     )
     outcome = decide(view, facts)
     if isinstance(outcome, Redirect) and outcome.is_click and not has_clicks_left(tx, account, view.id):
-        outcome = expired_outcome(view)
+        outcome = expired_outcome(view, "limit")
     if is_blocked(blocklist.read(tx), view, outcome, facts):
         outcome = Refusal("blocked")
     if isinstance(outcome, Refusal):
         return outcome.reason, ""
     if not outcome.is_click:
-        return "gone", outcome.url
+        return "expired", outcome.url
     return ("locked" if view.password is not None else ""), outcome.url
