@@ -15,9 +15,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import generate_latest
@@ -38,8 +39,10 @@ CounterName = Literal[
     "database_damaged",
 ]
 HistogramName = Literal["api", "dashboard", "visit"]
+QueueName = Literal["emails", "webhooks"]
 
 _SUFFIX = ".counts"
+_QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 _SLOT_BYTES = 16_384
 _SLOT_HEADER = struct.Struct(">IIQ")
 """Of a slot: checksum and length of its counts, and the number of the save."""
@@ -102,6 +105,12 @@ class Meter:
         with self._lock:
             self._counts[f"{name}_bucket:{bisect_left(_BUCKETS, seconds)}"] += 1
             self._counts[f"{name}_micros:"] += round(seconds * 1e6)
+            self._is_changed = True
+
+    def set_queue(self, name: QueueName, length: int) -> None:
+        """Store how many entries wait in a queue of this process."""
+        with self._lock:
+            self._counts[f"queue:{name}"] = length
             self._is_changed = True
 
     def save(self) -> None:
@@ -181,6 +190,27 @@ def sum_of_processes(folder: Path, own: Meter | None = None) -> Counter[str]:
             with suppress(OSError):  # the process has just ended
                 counts.update(_read_slots(path.read_bytes()))
     return counts
+
+
+def queue_lengths(folder: Path, own: Meter) -> Mapping[QueueName, int]:
+    """Return how many entries wait in the queues of all running processes of this machine."""
+    lengths = Counter({name: own.counts()[f"queue:{name}"] for name in _QUEUES})
+    for path in folder.glob(f"*{_SUFFIX}"):
+        if path != own.path and _is_running(path):
+            with suppress(OSError):  # the process has just ended
+                counts = _read_slots(path.read_bytes())
+                lengths.update({name: counts.get(f"queue:{name}", 0) for name in _QUEUES})
+    return lengths
+
+
+def _is_running(path: Path) -> bool:
+    """Return whether the process of a file still runs: a killed one leaves its last lengths."""
+    process = "".join(takewhile(str.isdigit, path.name))
+    try:
+        os.kill(int(process), 0)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True
 
 
 def _write_slot(path: Path, number: int, content: bytes) -> None:

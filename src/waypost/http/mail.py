@@ -2,6 +2,7 @@
 
 import smtplib
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,12 +38,15 @@ class Email(NamedTuple):
 class Mailer:
     """Sends e-mail through the SMTP server of the settings, if there is one."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, report_queued: Callable[[int], None] = lambda _: None) -> None:
+        """Prepare it. `report_queued` is called with the length of the queue when it changes."""
         self._url = urlsplit(settings.smtp_url.get_secret_value())
         self._requires_tls = settings.smtp_tls == "required"
         self._sender = settings.mail_from or unquote(self._url.username or "") or f"waypost@{settings.own_host}"
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="mail")
+        self._report_queued = report_queued
         self._queued = 0
+        self._lock = threading.Lock()
         self._deadline = inf
 
     @property
@@ -60,18 +64,27 @@ class Mailer:
         if self._queued >= _MAX_QUEUED:
             _log.error("e-mail queue is full")
             return
-        self._queued += 1
+        self._count(1)
         self._executor.submit(self._work, prepare, time.monotonic() + _DELAY_SECONDS)
+
+    def send_now(self, email: Email) -> str:
+        """Send an e-mail in the calling thread. Return the reason if the SMTP server did not accept it, else ""."""
+        return self._try_to_deliver(email)
 
     def _work(self, prepare: Callable[[], Email | None], start: float) -> None:
         try:
             time.sleep(max(0, start - time.monotonic()))
-            if (email := prepare()) is not None:
-                self._deliver(self._message(*email), email.to)
+            if (email := prepare()) is not None and (reason := self._try_to_deliver(email)):
+                _log.error("e-mail could not be sent", reason=reason, subject=email.subject)
         except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
             _log.exception("e-mail could not be prepared", reason=str(error))
         finally:
-            self._queued -= 1
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._queued += change
+            self._report_queued(self._queued)
 
     def _message(self, to: str, subject: str, text: str, service: str = "") -> EmailMessage:
         message = EmailMessage()
@@ -88,14 +101,20 @@ class Mailer:
         self._deadline = time.monotonic() + _SHUTDOWN_SECONDS
         self._executor.shutdown()
 
-    def _deliver(self, message: EmailMessage, to: str) -> None:
+    def _try_to_deliver(self, email: Email) -> str:
+        """Send an e-mail. Return why it could not be sent, else ""."""
+        message = self._message(*email)
         try:
-            with self._connect() as server:
-                if self._url.username:
-                    server.login(unquote(self._url.username), unquote(self._url.password or ""))
-                server.send_message(message, to_addrs=[to])
+            self._deliver(message, email.to)
         except (OSError, smtplib.SMTPException, ValueError) as error:  # ValueError: a character that SMTP cannot send
-            _log.error("e-mail could not be sent", reason=str(error), subject=message["Subject"])
+            return str(error) or type(error).__name__
+        return ""
+
+    def _deliver(self, message: EmailMessage, to: str) -> None:
+        with self._connect() as server:
+            if self._url.username:
+                server.login(unquote(self._url.username), unquote(self._url.password or ""))
+            server.send_message(message, to_addrs=[to])
 
     def _connect(self) -> smtplib.SMTP:
         """Connect with TLS and a checked certificate; `smtp_tls` can allow plain text for smtp://."""

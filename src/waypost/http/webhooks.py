@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,7 +21,9 @@ _MAX_QUEUED_OF_ACCOUNT = 50
 class Webhooks:
     """Posts JSON with the safe HTTP client: one request at a time for each account, whose server can be slow."""
 
-    def __init__(self) -> None:
+    def __init__(self, report_queued: Callable[[int], None] = lambda _: None) -> None:
+        """Start no thread yet. `report_queued` is called with the length of the queue when it changes."""
+        self._report_queued = report_queued
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="hook")
         self._queues: dict[int, deque[tuple[str, bytes]]] = {}
         """The requests of each account, the running one first."""
@@ -37,6 +39,7 @@ class Webhooks:
                 _log.warning("webhook dropped: queue is full", url=url)
                 return
             self._queued += 1
+            self._report_queued(self._queued)
             queue.append((url, body))
             if account not in self._queues:
                 self._queues[account] = queue
@@ -49,6 +52,7 @@ class Webhooks:
         self._post(url, body)
         with self._lock:
             self._queued -= 1
+            self._report_queued(self._queued)
             self._queues[account].popleft()
             if self._queues[account]:
                 self._threads.submit(self._run_next, account)

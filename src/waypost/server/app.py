@@ -24,6 +24,7 @@ from waypost.db.maintenance import MaintenanceMode
 from waypost.http.internal_errors import InternalErrors
 from waypost.http.mail import Mailer
 from waypost.http.security_headers import SecurityHeaders
+from waypost.http.webhooks import Webhooks
 from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
@@ -122,13 +123,14 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
 
 
 def _worker_resources(settings: Settings, database: Database, invalidator: CacheInvalidator) -> WorkerResources:
+    meter = Meter(settings.metrics_dir)
     return WorkerResources(
         settings=settings,
         database=database,
         publish_changes=invalidator.catch_up,
-        meter=Meter(settings.metrics_dir),
+        meter=meter,
         cleaner=StorageCleaner(database, open_store(settings), settings),
-        mailer=Mailer(settings),
+        mailer=Mailer(settings, partial(meter.set_queue, "emails")),
         rate_limiter=RateLimiter(settings.data_dir, database),
         maintenance=MaintenanceMode(database),
     )
@@ -170,6 +172,7 @@ def _visitor_services(
         rules=rules,
         pages=PageRenderer(resources.meter, pseudo=settings.pseudo_language == "on"),
         meter=resources.meter,
+        webhooks=Webhooks(partial(resources.meter.set_queue, "webhooks")),
         store=resources.cleaner.store,
         signer=signer,
         publish_changes=partial(resources.publish_changes, ()),

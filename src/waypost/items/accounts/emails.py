@@ -51,6 +51,15 @@ def _email(sender: Sender, recipient: str, language: str, message: Message, *par
     return Email(recipient, subject, "\n\n".join(filled) + "\n", sender.brand.name)
 
 
+def test_message(sender: Sender, recipient: str, language: str) -> Email:
+    """Return an e-mail that shows an administrator that e-mail works."""
+    return _email(sender, recipient, language, _TEST)
+
+
+_TEST = Message(
+    gettext_noop("Test e-mail from %(service)s"),
+    gettext_noop("E-mail of %(service)s works: this message was sent from the page Health."),
+)
 NEW_KEY = Message(
     gettext_noop("A new API key was created"),
     gettext_noop('A new API key, "%(name)s", was created for the %(service)s account %(username)s.'),
