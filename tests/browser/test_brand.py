@@ -86,6 +86,35 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
         expect(page.get_by_alt_text("Acme")).to_be_visible()
 
 
+@pytest.mark.parametrize("height", [120, 60])
+def test_previews_have_the_space_of_the_page_around_the_logo(
+    ana: Person, chrome: Browser, address: str, height: int
+) -> None:
+    splash = ana.add("splash", name="Hello", title="Hi", counter=60)
+    new_link(ana, "hello", type=str(splash))
+    new_link(ana, "locked", password="a password")
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/admin/brand")
+        _fill_in(page, "Acme", _YELLOW, logo(120, height))
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+        for editor, public in (("admin/brand", "locked"), (f"splash/{splash}", "hello")):
+            page.goto(f"{address}/dashboard/{editor}")
+            preview = page.frame_locator(".preview-frames iframe:not(.loading)").first
+            expect(preview.locator(".brand img")).to_be_visible()
+            previewed = _space_below_brand(preview)
+            page.goto(f"{address}/{public}")
+            assert _space_below_brand(page) == previewed >= 12, editor
+
+
+def _space_below_brand(page: Page | FrameLocator) -> float:
+    """Return the pixels between the brand and the card."""
+    bottom = page.locator(".brand").evaluate("element => element.getBoundingClientRect().bottom")
+    top = page.locator("main").evaluate("element => element.getBoundingClientRect().top")
+    return round(float(top - bottom), 1)
+
+
 def test_branded_pages_fit_and_have_no_violation(ana: Person, chrome: Browser, address: str) -> None:
     domain = ana.add("domain", domain=f"http://{BRANDED}", brandname="Acme", brandcolor=_YELLOW)
     ana.add("bio", name="Bio", alias="card", blocks=[{"type": "text", "text": "Hello"}])

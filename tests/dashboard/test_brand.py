@@ -1,6 +1,7 @@
 """The brand of the installation and of domains in the dashboard: forms, pages, manifest, icons and e-mail."""
 
 import json
+import re
 from io import BytesIO
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from tests.support.brands import ADMIN, COLOR, data_url, logo, save_brand
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
-from tests.support.visits import new_link
+from tests.support.visits import ACCEPT_HTML, CHROME, new_link, visit
 from waypost.core.settings import Settings
 from waypost.dashboard.brand_assets import style_path
 from waypost.db.database import Database
@@ -267,3 +268,26 @@ def test_preview_shows_the_form_without_saving_it(
     assert _stored(database) == NO_BRAND
     others = _domain(ben, "go.ben.example")
     assert save_brand(dashboard, f"{others}/preview", at=ADMIN, name="x").status_code == 404
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("color", ["#ffe000", "#1020a0"])
+def test_previews_of_items_have_the_brand_of_the_page_of_visitors(ana: Person, dashboard: Browser, color: str) -> None:
+    save_brand(dashboard, picture=logo(), name=_NAME, color=color)
+    new_link(ana, "spring", type=str(ana.add("splash", name="Hello", counter=5)))
+    page = visit(ana.client, "spring", agent=CHROME, headers=ACCEPT_HTML).text
+    brand = Brand(color=color)
+    pages = {
+        "/splash/preview": dashboard.submit("/splash/preview", at="/splash/new", title="Hi", counter="5").text,
+        "/overlays/preview": dashboard.submit(
+            "/overlays/preview", at="/overlays/new?type=message", type="message", message="Hi"
+        ).text,
+        "/bios/phone": dashboard.submit("/bios/phone", at="/bios/new", name="Ana").text,
+    }
+    assert brand.style in page
+    assert [path for path in ("/splash/preview", "/overlays/preview") if brand.style not in pages[path]] == []
+    assert _ESCAPED in pages["/bios/phone"]
+    for part in (r'<img src="data:image/png[^>]*>', r"<bdi>[^<]*Acme.*?</bdi>", r"header > \.brand \{[^}]*\}"):
+        visitors, previewed = (re.findall(part, text) for text in (page, pages["/splash/preview"]))
+        assert len(visitors) == 1
+        assert previewed == visitors

@@ -99,6 +99,7 @@ def _preview(context: PageContext, form: Form) -> Response:
     )
     own = design_preview_of(form)
     page = context.services.bio_page(
+        brand=context.brand,
         forms=forms,
         alias=form.text("alias") or "phone",
         name=form.text("name") or "…",

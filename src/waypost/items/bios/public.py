@@ -27,6 +27,7 @@ from waypost.items.bios import (
     view,
 )
 from waypost.items.bios.form_blocks import PageForm
+from waypost.media.branding.brand import Brand
 from waypost.urls import validation
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
@@ -119,11 +120,11 @@ async def preview_bio(request: Request, services: Services, bio: BioView) -> Res
 
 
 def render_draft(
-    pages: PageRenderer, settings: Settings, *, forms: Mapping[int, PageForm] = _NO_FORMS, **fields: Any
+    pages: PageRenderer, settings: Settings, *, brand: Brand, forms: Mapping[int, PageForm] = _NO_FORMS, **fields: Any
 ) -> str:
-    """Render an unsaved page for the editor. `fields` are those of a bio page."""
+    """Render an unsaved page for the editor, with the brand. `fields` are those of a bio page."""
     bio = BioView(id=0, account=0, sensitive=False, **fields)
-    return pages.render("bio.html", **_context(bio, settings, forms))
+    return pages.render("bio.html", **_context(bio, settings, forms), brand=brand)
 
 
 def _has_form(bio: BioView) -> bool:
