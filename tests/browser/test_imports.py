@@ -34,8 +34,8 @@ def csv(tmp_path: Path) -> Path:
 
 
 def _plan(page: Page, address: str, csv: Path) -> None:
-    page.goto(f"{address}/dashboard/account")
-    page.get_by_role("link", name="Import links").click()
+    page.goto(f"{address}/dashboard/links")
+    page.get_by_role("link", name="Import links", exact=True).click()
     page.get_by_label("File", exact=True).set_input_files(csv)
     page.get_by_role("button", name="Show the plan").click()
 
@@ -64,12 +64,15 @@ def test_file_is_planned_imported_and_undone(
         _expect_state(page, "Nothing is imported yet", scripts=scripts)
         check(page, "/dashboard/import")
         assert ana.get("/urls")["data"]["result"] == 0
-        page.get_by_role("navigation", name="Rows by fate").get_by_role("link", name="Impossible").click()
+        page.get_by_role("navigation", name="Rows by result").get_by_role("link", name="Cannot be imported 1").click()
         expect(page.get_by_text("bad name")).to_be_visible()
         expect(page.get_by_text("locked")).to_have_count(0)
-        page.get_by_role("button", name="Import", exact=True).click()
+        page.get_by_role("button", name="Import 2 links").click()
         _expect_state(page, "The import is complete", scripts=scripts)
         assert ana.get("/urls")["data"]["result"] == 2
+        page.get_by_role("link", name="Show the imported links").click()
+        expect(page.get_by_role("link", name="locked", exact=True)).to_be_visible()
+        expect(page.get_by_label("Status", exact=True)).to_have_value("imported")
         page.goto(f"{address}/dashboard/import/new")
         expect(page.get_by_text("You can undo the last import until you make a new plan.")).to_be_visible()
         check(page, "/dashboard/import/new")
@@ -147,7 +150,7 @@ def test_statistics_show_imported_clicks_apart(ana: Person, chrome: Browser, add
     with signed_in_page(chrome, address) as page:
         _plan(page, address, dump)
         _expect_state(page, "Nothing is imported yet")
-        page.get_by_role("button", name="Import", exact=True).click()
+        page.get_by_role("button", name="Import one link").click()
         _expect_state(page, "The import is complete")
         page.goto(f"{address}/dashboard/links/1/stats?from=2026-11-01&to=2026-11-03")
         expect(page.get_by_text("One of these clicks was imported.")).to_be_visible()
@@ -171,6 +174,6 @@ def test_plan_of_archive_names_kinds_of_items(
         expect(rows.filter(has_text="ben-page")).to_contain_text("Bio page")
         expect(rows.filter(has_text="ben-page")).to_contain_text("Conflict")
         examine(page, "/dashboard/import")
-        page.get_by_role("button", name="Import", exact=True).click()
+        page.get_by_role("button", name="Import one item").click()
         _expect_state(page, "The import is complete")
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Newsletter"]

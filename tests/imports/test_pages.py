@@ -71,6 +71,46 @@ def test_plan_tells_how_many_of_all_links_lose_something(
     assert [text.strip() for text in sentences] == ([sentence] if sentence else [])
 
 
+def test_plan_counts_rows_in_its_tabs_and_its_button(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=SHOP, custom="there")
+    ana.add("url", url=f"{SHOP}/other", custom="taken")
+    _submit(dashboard, f"alias,url\nspring,{SHOP}\nautumn,{SHOP}\nthere,{SHOP}\ntaken,{SHOP}\nbad name,{SHOP}")
+    await_import(ana)
+    page = " ".join(dashboard.get("/import").text.split())
+    assert re.findall(r'>([\w ]+) <span class="tag ?([a-z]*)">([0-9]+)</span>', page) == [
+        ("All", "", "5"),
+        ("New", "good", "2"),
+        ("Changed", "", "0"),
+        ("Exists already", "", "1"),
+        ("Conflict", "warning", "1"),
+        ("Cannot be imported", "bad", "1"),
+    ]
+    assert re.findall(r"<button>\s*(Import [^<]*?)\s*</button>", page) == ["Import 2 links"]
+
+
+def test_plan_that_imports_nothing_has_no_button_to_import(ana: Person, dashboard: Browser) -> None:
+    _submit(dashboard, f"alias,url\nbad name,{SHOP}")
+    await_import(ana)
+    assert 'action="/dashboard/import/apply"' in (page := dashboard.get("/import").text)
+    assert not re.search("<button>\\s*Import", page)
+
+
+def test_applied_import_leads_to_its_links_and_to_undo(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=SHOP, custom="mine")
+    _submit(dashboard, f"alias,url,created\nspring,{SHOP},2020-01-01\nautumn,{SHOP},2020-01-02")
+    await_import(ana)
+    assert 'href="/dashboard/links?status=imported"' not in dashboard.get("/import").text
+    assert "No links found" in dashboard.get("/links?status=imported").text
+    dashboard.submit("/import/apply", at="/import")
+    await_import(ana)
+    page = " ".join(dashboard.get("/import").text.split())
+    assert page.count("2 links were imported.") == 1
+    assert 'href="/dashboard/links?status=imported">Show the imported links' in page
+    assert 'href="/dashboard/import/undo"' in page
+    links = dashboard.get("/links?status=imported").text
+    assert ("/autumn" in links, "/spring" in links, "/mine" in links) == (True, True, False)
+
+
 def test_import_is_called_complete_when_it_can_be_undone(ana: Person, dashboard: Browser) -> None:
     _submit(dashboard, f"alias,url\nspring,{SHOP}")
     await_import(ana)

@@ -59,7 +59,7 @@ ADMIN = (Entry("/dashboard/admin", "shield-check", "Administration"),)
 """For administrators only."""
 
 
-_PARENTS = {"/dashboard/import": "/dashboard/account", "/dashboard/shares": "/dashboard/statistics"}
+_PARENTS = {"/dashboard/import": "/dashboard/links", "/dashboard/shares": "/dashboard/statistics"}
 """The entries of pages whose path does not begin with that of their entry."""
 
 

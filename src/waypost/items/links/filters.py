@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, String, and_, cast, or_, select
 
 from waypost.core import clock
-from waypost.db.schema import aliases, channel_items, channels, links
+from waypost.db.schema import aliases, channel_items, channels, import_plans, import_rows, links
 from waypost.items.links import dead_links
 from waypost.items.links.columns import Status
 from waypost.urls import alias_namespace
@@ -20,14 +20,15 @@ State = Literal["expired", "limit", "password", "targeting", "splash", "overlay"
 class LinkFilter:
     """Restricts a list to links that meet every condition.
 
-    `dead`: the destination is dead. `host`: the branded domain, "" for the service's own host. `since` and `until`:
-    Unix times of the creation, without the second `until`.
+    `dead`: the destination is dead. `imported`: the last import created or changed the link. `host`: the branded
+    domain, "" for the service's own host. `since` and `until`: Unix times of the creation, without the second `until`.
     """
 
     campaign: int | None = None
     channel: int | None = None
     status: Status | None = None
     dead: bool = False
+    imported: bool = False
     host: str | None = None
     state: State | None = None
     since: int | None = None
@@ -85,12 +86,24 @@ def _conditions(account: int, link_filter: LinkFilter) -> Iterator[ColumnElement
     elif link_filter.host is not None:
         a = aliases.c
         yield c.id.in_(select(a.item).where(a.host == link_filter.host, a.kind == "link", a.account == account))
+    if link_filter.imported:
+        yield c.id.in_(_imported_ids(account))
     if link_filter.state is not None:
         yield _is_in_state(link_filter.state)
     if link_filter.since is not None:
         yield c.created >= link_filter.since
     if link_filter.until is not None:
         yield c.created < link_filter.until
+
+
+def _imported_ids(account: int) -> Select[Any]:
+    """Select the ids of the links of the last import, by import_rows_plan_rank."""
+    applied = select(import_plans.c.id).where(
+        import_plans.c.account == account, import_plans.c.state.in_(("applying", "applied"))
+    )
+    row = import_rows.c
+    is_kept = (row.kind == "link", row.fate.in_(("create", "changed")), row.item.is_not(None))
+    return select(row.item).where(row.account == account, row.plan.in_(applied), *is_kept)
 
 
 def _is_in_state(state: State) -> ColumnElement[bool]:

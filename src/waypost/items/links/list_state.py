@@ -25,7 +25,10 @@ MAX_SELECTED = 10_000
 
 @dataclass(frozen=True)
 class ListQuery:
-    """`status` is that of the filter: a status, a state or `dead`. `first` and `last` are days of the creation."""
+    """`status` is that of the filter: a status, a state, `dead` or `imported`.
+
+    `first` and `last` are days of the creation.
+    """
 
     q: str
     order: list_search.Order
@@ -63,6 +66,7 @@ def parse(context: PageContext) -> ListQuery:
         channel=context.query_id("channel"),
         status=next((value for value in get_args(Status) if value == status), None),
         dead=status == "dead",
+        imported=status == "imported",
         host=alias_namespace.OWN if host == context.settings.own_host else host or None,
         state=next((value for value in get_args(State) if value == status), None),
         since=None if first is None else _start(context, first),

@@ -63,10 +63,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Summary:
-    """The number of rows of each fate, and the rows of created and changed links that lose something."""
+    """The number of rows of each fate, and of the rows that create or change an item.
+
+    `losing` of these lose something, `links` are rows of links.
+    """
 
     counts: Mapping[str, int]
     losing: int
+    links: int
 
     @property
     def kept(self) -> int:
@@ -259,10 +263,12 @@ def canceled() -> Problem:
 
 def summary(tx: Connection, account: int, plan: int) -> Summary:
     """Count the rows of the plan, in time linear in the rows."""
-    is_losing = case(((_row.losses != "") & _row.fate.in_(("create", "changed")), 1), else_=0)
-    query = select(_row.fate, func.count(), func.sum(is_losing)).where(_row.plan == plan, _row.account == account)
+    is_kept = _row.fate.in_(("create", "changed"))
+    sums = [func.sum(case((is_kept & is_one, 1), else_=0)) for is_one in (_row.losses != "", _row.kind == "link")]
+    query = select(_row.fate, func.count(), *sums).where(_row.plan == plan, _row.account == account)
     rows = tx.execute(query.group_by(_row.fate)).all()
-    return Summary({fate: count for fate, count, _ in rows}, sum(int(losing) for _, _, losing in rows))
+    losing, links = (sum(int(row[index]) for row in rows) for index in (2, 3))
+    return Summary({row[0]: row[1] for row in rows}, losing, links)
 
 
 def rows(database: Database, account: int, plan: int) -> Iterator[Row]:
