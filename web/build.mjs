@@ -24,6 +24,7 @@ const result = await build({
     files: "src/files.js",
     designer: "src/designer.js",
     builder: "src/builder.js",
+    import: "src/import.js",
     visits: "src/visits.js",
     "service-worker": "src/service-worker.js",
     main: "src/main.css",

@@ -84,7 +84,7 @@ def test_file_is_planned_imported_and_undone(
         _expect_state(page, "The import is undone", scripts=scripts)
         assert ana.get("/urls")["data"]["result"] == 0
         page.get_by_role("button", name="Discard plan").click()
-        expect(page.get_by_role("heading", name="From a file")).to_be_visible()
+        expect(page.get_by_role("radio", name="File")).to_be_checked()
 
 
 def _ignore(page: Page, path: str) -> None:
@@ -96,20 +96,23 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
         page.goto(f"{address}/dashboard/import/new")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("Choose a file, or a service.")
-        page.get_by_label("Service", exact=True).select_option("Shlink")
+        page.get_by_role("radio", name="Shlink").check()
+        expect(page.get_by_label("File", exact=True)).to_be_hidden()
         page.get_by_label("Token of the service").fill("secret-of-shlink")
+        page.get_by_text("More choices").click()
         page.get_by_label("Move links to another host").fill("bit.ly=")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("Enter the address of your Shlink server")
-        expect(page.get_by_label("Service", exact=True)).to_have_value("shlink")
+        expect(page.get_by_role("radio", name="Shlink")).to_be_checked()
         assert "secret-of-shlink" not in page.content()
         examine(page, "/dashboard/import/new")
+        page.get_by_text("More choices").click()
         page.get_by_label("Move links to another host").fill("nonsense")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")
 
 
-def test_unreadable_file_is_explained_and_columns_can_be_named(
+def test_unreadable_file_is_explained_and_columns_can_be_selected(
     ana: Person, chrome: Browser, address: str, csv: Path
 ) -> None:
     with signed_in_page(chrome, address) as page:
@@ -125,19 +128,44 @@ def test_unreadable_file_is_explained_and_columns_can_be_named(
         _expect_state(page, "The source could not be read")
         expect(page.get_by_role("alert")).to_contain_text("such as column url=Target")
         page.goto(f"{address}/dashboard/import/new")
-        names = page.get_by_label("Columns with other names")
-        names.fill("color=Farbe")
         page.get_by_label("File", exact=True).set_input_files(csv)
-        page.get_by_role("button", name="Show the plan").click()
-        expect(page.get_by_role("alert")).to_contain_text("Write a line such as url=Target for each column.")
-        expect(names).to_have_value("color=Farbe")
+        columns = page.get_by_role("group", name="Your columns").get_by_role("listitem")
+        expect(columns).to_contain_text(["spring", SHOP])
+        expect(columns.nth(0).get_by_label("Kurz")).to_have_value("")
+        columns.nth(0).get_by_label("Kurz").select_option("Destination URL")
+        columns.nth(1).get_by_label("Target URL").select_option("Destination URL")
+        expect(columns.nth(0).get_by_label("Kurz")).to_have_value("")
+        columns.nth(0).get_by_label("Kurz").select_option("Alias")
         examine(page, "/dashboard/import/new")
-        names.fill("alias = Kurz\n\nurl=Target URL\n")
-        page.get_by_label("File", exact=True).set_input_files(csv)
         page.get_by_role("button", name="Show the plan").click()
         _expect_state(page, "Nothing is imported yet")
         expect(page.get_by_text(SHOP)).to_be_visible()
     assert [row["alias"] for row in ana.get("/import/rows")["data"]["rows"]] == ["spring"]
+
+
+def test_columns_with_usual_names_are_selected_with_three_rows(
+    ana: Person, chrome: Browser, address: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "links.csv"
+    rows = [
+        f'"{name}; the ""first""\nline";{SHOP}/{name};{name};7' for name in ("spring", "summer", "autumn", "winter")
+    ]
+    file.write_text("sep=;\nName;Long URL;back_half;Leads\n" + "\n".join(rows), encoding="utf-16")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/import/new")
+        page.get_by_label("File", exact=True).set_input_files(file)
+        columns = page.get_by_role("group", name="Your columns").get_by_role("listitem")
+        expect(columns).to_have_count(4)
+        assert [column.input_value() for column in columns.locator("select").all()] == ["title", "url", "alias", ""]
+        expect(columns.nth(0)).to_contain_text('summer; the "first" line')
+        expect(columns.nth(2)).to_contain_text("autumn")
+        expect(columns.nth(2)).not_to_contain_text("winter")
+        columns.nth(0).locator("select").select_option("Not imported")
+        page.get_by_role("button", name="Show the plan").click()
+        _expect_state(page, "Nothing is imported yet")
+        page.get_by_role("button", name="Import 4 links").click()
+        _expect_state(page, "The import is complete")
+    assert {link["title"] for link in ana.get("/urls")["data"]["urls"]} == {""}
 
 
 def test_statistics_show_imported_clicks_apart(ana: Person, chrome: Browser, address: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.imports import SHOP, await_import
 from waypost.core import clock
 from waypost.db.schema import import_plans, import_rows
+from waypost.transfer.imports.sources.registry import LABELS
 
 HASH = "$2b$12$abc"
 """The hash of a password: the link comes disabled."""
@@ -37,6 +38,31 @@ def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: B
     await_import(ana)
     rows = ana.get("/import/rows")["data"]["rows"]
     assert [(row["host"], row["alias"]) for row in rows] == [("links.example.com", "spring"), ("", "a")]
+
+
+@ON_SQLITE
+def test_columns_are_those_of_the_form_and_no_others(ana: Person, dashboard: Browser) -> None:
+    file = f"alias,title,Ziel\nspring,Spring,{SHOP}"
+    assert _submit(dashboard, file, columnnames="url=Ziel\nalias=title\ntitle=\n").status_code == 303
+    await_import(ana)
+    assert [row["alias"] for row in ana.get("/import/rows")["data"]["rows"]] == ["Spring"]
+    fields = ana.database.read(lambda tx: tx.execute(select(import_rows.c.fields)).scalar_one())
+    assert fields["columns"]["title"] == ""
+
+
+@ON_SQLITE
+def test_line_that_names_no_field_is_refused(ana: Person, dashboard: Browser) -> None:
+    for lines in ("color=Farbe", "url"):
+        response = _submit(dashboard, f"alias,url\nspring,{SHOP}", columnnames=lines)
+        assert (response.status_code, "Write a line such as url=Target" in response.text) == (400, True)
+
+
+@ON_SQLITE
+def test_form_offers_the_sources_as_cards(ana: Person, dashboard: Browser) -> None:
+    page = dashboard.get("/import/new").text
+    sources = re.findall(r'<input type="radio" name="service" value="([^"]*)"', page)
+    assert sources == ["", *LABELS]
+    assert re.search(r'name="service" value="" checked', page)
 
 
 @ON_SQLITE

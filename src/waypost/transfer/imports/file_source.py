@@ -53,7 +53,7 @@ class FileSource:
         self.service: str | None = None
         self._sandbox, self._staging, self._cancellation = sandbox, staging, cancellation
 
-    def open(self, path: Path, columns: Mapping[str, str], zone: ZoneInfo | None, dates: DateOrder) -> None:
+    def open(self, path: Path, columns: Mapping[str, str | None], zone: ZoneInfo | None, dates: DateOrder) -> None:
         """Open the file. Raises INVALID on `file` or `column`, OSError."""
         folder = str(self._staging.settings.data_dir.resolve()) if self._staging else ""
         request = {"path": str(path.resolve()), "columns": dict(columns), "zone": zone and zone.key, "dates": dates}
@@ -130,7 +130,7 @@ class _Content(io.RawIOBase):
 @contextmanager
 def open_file(
     path: Path,
-    columns: Mapping[str, str],
+    columns: Mapping[str, str | None],
     zone: ZoneInfo | None = None,
     staging: Staging | None = None,
     cancellation: Cancellation | None = None,

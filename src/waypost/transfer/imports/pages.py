@@ -59,6 +59,22 @@ _COLUMNS = {
     "url": gettext_noop("Destination URL"),
 }
 """Labels of the columns of a link, by their names in the API."""
+_FIELD_LABELS = {
+    "url": gettext_noop("Destination URL"),
+    "short": gettext_noop("Short URL"),
+    "alias": gettext_noop("Alias"),
+    "host": gettext_noop("Domain"),
+    "title": gettext_noop("Title"),
+    "description": gettext_noop("Private note"),
+    "tags": gettext_noop("Channels"),
+    "clicks": gettext_noop("Clicks"),
+    "created": gettext_noop("Created"),
+    "expiry": gettext_noop("Expires"),
+    "clicklimit": gettext_noop("Click limit"),
+    "password": gettext_noop("Password"),
+    "id": gettext_noop("Id in the source"),
+}
+"""Labels of the fields that a column of a CSV file can be."""
 _COLUMN = re.compile(r"(?P<name>[a-z]+)(?:\[(?P<number>[0-9]{1,4})\])?(?:\.[a-z]+)?(?= )")
 _UTC_TIME = re.compile(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) UTC\b")
 _LEFT_OUT = " is left out: "
@@ -192,11 +208,14 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile 
     return context.redirect(_PATH)
 
 
-def _columns(text: str) -> dict[str, str]:
-    """Return the columns by field, from lines such as `url=Target`. Raises INVALID."""
+def _columns(text: str) -> dict[str, str | None]:
+    """Return the columns by field, from lines such as `url=Target`, and None for a line such as `tags=`.
+
+    Raises INVALID.
+    """
     pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
-    columns = {field.strip(): column.strip() for field, _, column in pairs}
-    if not all(field in FIELDS and column for field, column in columns.items()):
+    columns = {field.strip(): column.strip() or None for field, _, column in pairs}
+    if not all(field.strip() in FIELDS and separator for field, separator, _ in pairs):
         message = f"Write a line such as url=Target for each column. The fields are {', '.join(FIELDS)}."
         raise invalid("columnnames", message)
     return columns
@@ -230,7 +249,7 @@ def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Respon
         form=form,
         status=status,
         services=LABELS,
-        fields=", ".join(FIELDS),
+        fields=[(field, FIELDS[field], label) for field, label in _FIELD_LABELS.items()],
         self_hosted=SELF_HOSTED,
         has_plan=plan is not None,
         can_undo=plan is not None and plan.state == "applied",

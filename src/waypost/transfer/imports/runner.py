@@ -57,7 +57,7 @@ def read_service(
 def read_stored_file(
     context: RequestContext,
     name: str,
-    columns: Mapping[str, str],
+    columns: Mapping[str, str | None],
     zone: ZoneInfo,
     options: Options,
     respond: Respond[R],
@@ -93,7 +93,7 @@ def read_stored_file(
 def read_file(
     context: RequestContext,
     file: ImportFile,
-    columns: Mapping[str, str],
+    columns: Mapping[str, str | None],
     zone: ZoneInfo,
     options: Options,
     respond: Respond[R],

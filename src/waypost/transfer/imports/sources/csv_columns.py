@@ -59,13 +59,14 @@ class CsvSource:
     def __init__(
         self,
         file: BinaryIO,
-        columns: Mapping[str, str],
+        columns: Mapping[str, str | None],
         zone: tzinfo | None = None,
         dates: DateOrder = "unambiguous",
     ) -> None:
-        """`columns` maps fields to column names. Times without an offset are in `zone`, by default UTC.
+        """`columns` maps fields to column names, or to None to leave the field out.
 
-        `dates` is the order in all dates such as `03/04/2026`. Raises INVALID on `file` or `column`.
+        Times without an offset are in `zone`, by default UTC. `dates` is the order in all dates such as `03/04/2026`.
+        Raises INVALID on `file` or `column`.
         """
         self._file, self._dates = CsvFile(file), CsvDates(zone or UTC, dates)
         self._indexes = _indexes(self._file, columns)
@@ -106,7 +107,7 @@ def _too_wide(cells: int, width: int) -> str:
     return f"The row has {cells} columns, the header {width}. Put cells that contain the separator in quotes."
 
 
-def _indexes(file: CsvFile, columns: Mapping[str, str]) -> dict[str, int]:
+def _indexes(file: CsvFile, columns: Mapping[str, str | None]) -> dict[str, int]:
     """Return the column of each field. Raises INVALID if that is not clear."""
     header, line = file.header, file.header_line
     names = [_plain(name) for name in header]
@@ -115,11 +116,11 @@ def _indexes(file: CsvFile, columns: Mapping[str, str]) -> dict[str, int]:
             raise invalid(
                 "file", f"Line {line} names the column {header[names.index(name)]} twice. Rename one of them."
             )
-    indexes = {field: _named(field, column, names, line) for field, column in columns.items()}
+    indexes = {field: _named(field, column, names, line) for field, column in columns.items() if column is not None}
     for field, synonyms in FIELDS.items():
         present = [names.index(name) for name in synonyms if name in names]
         free = [index for index in present if index not in indexes.values()]
-        if field not in indexes and free:
+        if field not in columns and free:
             indexes[field] = free[0]
     if "url" not in indexes:
         unclear = next((name for name in _SHORT_OR_LONG if name in names), None)

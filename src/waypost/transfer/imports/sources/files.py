@@ -26,7 +26,7 @@ _STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|STA
 
 @contextmanager
 def open_source(
-    path: Path, columns: Mapping[str, str], zone: ZoneInfo | None, dates: DateOrder, shapes: Mapping[str, Shape]
+    path: Path, columns: Mapping[str, str | None], zone: ZoneInfo | None, dates: DateOrder, shapes: Mapping[str, Shape]
 ) -> Iterator[FileSource]:
     """Open a file. `shapes` are for archives. Raises INVALID on `file` or `column`, OSError."""
     with path.open("rb") as file:
