@@ -187,7 +187,7 @@ def test_language_is_switched_signed_out_and_kept_by_the_account(
         page.get_by_role("button", name="Enregistrer").last.click()
         summary = page.get_by_role("alert").first
         expect(summary).to_contain_text("3 problèmes")
-        expect(summary).to_contain_text("n'est pas un pays")
+        expect(summary).to_contain_text("le nom ou le code à deux lettres")
     with window(chrome, scripts=scripts) as seen:
         sign_in_by_form(seen.page, address)
         expect(seen.page.locator("html")).to_have_attribute("lang", "fr")

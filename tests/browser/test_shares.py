@@ -19,7 +19,7 @@ def _share(page: Page, address: str, *, password: str) -> str:
     page.get_by_role("link", name="Share links", exact=True).click()
     expect(page.get_by_role("heading", name="Not shared yet")).to_be_visible()
     page.get_by_label("Title").fill("For our customer")
-    page.get_by_label("Last days").fill("30")
+    page.get_by_label("Only the last … days").fill("30")
     page.get_by_label("Password for visitors").fill(password)
     page.get_by_role("button", name="Create share link").click()
     expect(page.get_by_text("Your share link is ready.")).to_be_visible()

@@ -45,6 +45,32 @@ def test_translations_have_the_placeholders_of_their_message(path: Path) -> None
                 assert _placeholders(str(message.string)) == _placeholders(message.id), message.id
 
 
+def test_french_has_one_apostrophe_and_spaces_before_double_punctuation() -> None:
+    paths = Path("src/waypost").glob("*/locales/fr/LC_MESSAGES/messages.po")
+    texts = [text for path in paths for text in _translations(path)]
+    assert [text for text in texts if re.search(r"[^\W\d]'[^\W\d]", text)] == []
+    # Schemes and fields of formats keep their colon.
+    prose = [re.sub(r"\b(?:data|mailto|[A-Z]+):(?:nom;)?", "", text) for text in texts]
+    assert [text for text in prose if re.search(r"[^\W\d_][:;!?](?=\s|$)", text)] == []
+
+
+def _translations(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        strings = [message.string for message in read_po(file) if message.id]
+    return [text for string in strings for text in ([string] if isinstance(string, str) else string or ())]
+
+
+def test_errors_have_the_colon_of_the_language() -> None:
+    form = Form({})
+    form.errors["url"] = "Already there."
+    token = current_language.set("fr")
+    try:
+        form.describe("url", "Destination", place="Par pays")
+        assert form.summary == [("url", "Par pays : Destination", " : Already there.")]
+    finally:
+        current_language.reset(token)
+
+
 @ON_SQLITE
 def test_switch_changes_language_and_account_keeps_it(dashboard: Browser) -> None:
     assert '<html lang="en" dir="ltr"' in dashboard.get("/links").text
@@ -80,8 +106,8 @@ def test_formatted_error_is_translated_with_its_values() -> None:
     try:
         assert gettext("expiry must not be in the past.") == "expiry darf nicht in der Vergangenheit liegen."
         assert gettext(
-            "geotarget.2.location is not a country: use its English name or two-letter code, such as Germany or DE."
-        ).startswith("geotarget.2.location ist kein Land:")
+            "geotarget.2.location must be the English name or two-letter code of a country, such as Germany or DE."
+        ).startswith("geotarget.2.location muss der Name oder der Code")
         assert gettext("name must be at most 5 characters.") == "name darf höchstens 5 Zeichen haben."
         assert gettext("Not a text of the catalog at all.") == "Not a text of the catalog at all."
         assert ngettext("%(count)s click", "%(count)s clicks", 1234) == "1.234 Klicks"

@@ -63,9 +63,9 @@ def test_days_are_those_of_the_browser_that_created_it(ana: Person, dashboard: B
     ("fields", "message"),
     [
         ({"slug": "a b"}, "Public address must"),
-        ({"days": "many"}, "Last days must"),
-        ({"days": "0"}, "Last days must"),
-        ({"days": "3", "firstday": "2026-11-01"}, "Last days cannot"),
+        ({"days": "many"}, "Only the last … days must"),
+        ({"days": "0"}, "Only the last … days must"),
+        ({"days": "3", "firstday": "2026-11-01"}, "Only the last … days cannot"),
         ({"firstday": "x"}, "First day must"),
         ({"firstday": "2026-11-02", "lastday": "2026-11-01"}, "First day must not be after"),
         ({"expiry": "2020-01-01T00:00"}, "Expires must not be in the past"),

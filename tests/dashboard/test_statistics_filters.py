@@ -83,7 +83,7 @@ def test_filter_parts_are_links_that_remove_them(dashboard: Browser, spring: int
     assert f'href="{path}?period=7&amp;browser=Firefox"' in page
     assert f'href="{path}?period=7">Clear filters' in page
     assert "Portuguese" in page
-    assert "Counted from single visits" in page
+    assert "older ones are not included" in page
     assert f'href="/dashboard/visits?kind=link&amp;item={spring}&amp;' in page
     assert '<input type="hidden" name="browser" value="Firefox">' in page
     assert f'href="{path}?period=7&amp;browser=Firefox&amp;language=pt&amp;referrer=news.example"' in page

@@ -45,7 +45,7 @@ def test_known_condition_is_saved(ana: Person, field: str, condition: str, saved
     ("field", "rule", "message"),
     [
         *(
-            ("geotarget", {"location": name}, "is not a country: use its English name or two-letter code, such as ")
+            ("geotarget", {"location": name}, "must be the English name or two-letter code of a country, such as ")
             for name in ("Deutschland", "Nirgendwo", "ZZ", "Unknown")
         ),
         ("devicetarget", {"device": "Toaster"}, "is not a known device: use a device, system or type, such as "),

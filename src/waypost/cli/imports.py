@@ -60,7 +60,7 @@ _TimeZone = Annotated[
 _Dates = Annotated[
     DateOrder, typer.Option(help="Order in dates of CSV files such as 03/04/2026. unambiguous: refuse these.")
 ]
-_Report = Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")]
+_Report = Annotated[Path | None, typer.Option(help="Write what happens to every row to this CSV file.")]
 _Apply = Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")]
 _Undo = Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")]
 _Discard = Annotated[
@@ -192,7 +192,7 @@ def _print_summary(database: Database, account: int, target: Path | None, *, jso
     for line in plans.report_lines(plan, summary):
         console.stdout.print(line, markup=False)
     if target is not None:
-        console.stdout.print(f"The fate of every row is in {target}.")
+        console.stdout.print(f"The result of every row is in {target}.")
     if plan.state == "planned":
         console.stdout.print("Nothing was imported. Run it again with --apply to import the links.")
 

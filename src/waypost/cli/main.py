@@ -66,7 +66,7 @@ _COMMANDS = (
         "import",
         "waypost.cli.imports:import_links",
         _DATA,
-        "Import links from a CSV file. Without --apply, only plan it: the fate of every row is written to a file.",
+        "Import links from a CSV file. Without --apply, only plan it: what happens to every row is written to a file.",
     ),
     LazyCommand(
         "export",

@@ -143,14 +143,14 @@ class Form:
         field, _, rest = message.partition(" ")
         if field != name:
             message = _without_field(gettext(message))
-            self._shown[name] = (name, f"{place}: {label}" if place else label, f": {message}")
+            self._shown[name] = (name, _labeled(place, label) if place else label, _labeled("", message))
             return message
         number, row = _take(rest, str.isdecimal)
         part, rest = _take(row, labels.__contains__)
         row_label = gettext("row %(number)s", number=number) if number else ""
         label = ", ".join(filter(None, (label, row_label, labels.get(part))))
         rest = translate_after(name, rest)
-        self._shown[name] = (name, f"{place}: {label}" if place else label, rest)
+        self._shown[name] = (name, _labeled(place, label) if place else label, rest)
         return label + rest
 
     @property
@@ -250,6 +250,11 @@ def translate_after(name: str, text: str) -> str:
         return translated.removeprefix(name)
     rest = gettext(text)  # the pseudo-language changes names too, and translates any text
     return f" {rest}"
+
+
+def _labeled(label: str, value: str) -> str:
+    """Return a label and its value with the colon of the language; without a label, the colon and the value."""
+    return gettext("%(label)s: %(value)s", label=label, value=value)
 
 
 def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def read_country(value: str) -> str:
         return text
     code = _COUNTRY_VARIANTS.get(text.casefold().replace("\u2019", "'"))
     if code is None:
-        raise ValueError("is not a country: use its English name or two-letter code, such as Germany or DE")
+        raise ValueError("must be the English name or two-letter code of a country, such as Germany or DE")
     return NAMES[code]
 
 
