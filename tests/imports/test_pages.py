@@ -114,6 +114,24 @@ def test_plan_counts_rows_in_its_tabs_and_its_button(ana: Person, dashboard: Bro
     assert re.findall(r"<button>\s*(Import [^<]*?)\s*</button>", page) == ["Import 2 links"]
 
 
+def test_row_with_a_conflict_is_imported_under_another_alias(ana: Person, ben: Person, dashboard: Browser) -> None:
+    ben.add("url", url=SHOP, custom="taken")
+    _submit(dashboard, f"alias,url\ntaken,{SHOP}\nspring,{SHOP}")
+    await_import(ana)
+
+    def rename(alias: str) -> str:
+        return dashboard.submit_for_message("/import/rows/2", at="/import?fate=conflict", alias=alias)
+
+    assert rename("bad name").startswith("Alias must be 1 to 50 characters")
+    assert rename("spring") == rename("taken") == "That alias is taken. Please choose another one."
+    assert rename("other") == "Row 2 is imported as other."
+    dashboard.submit("/import/apply", at="/import")
+    await_import(ana)
+    assert {link["alias"] for link in ana.get("/urls")["data"]["urls"]} == {"other", "spring"}
+    message = dashboard.submit_for_message("/import/rows/2", at="/import", alias="third")
+    assert message == "Rows can be changed only before the import."
+
+
 def test_plan_that_imports_nothing_has_no_button_to_import(ana: Person, dashboard: Browser) -> None:
     _submit(dashboard, f"alias,url\nbad name,{SHOP}")
     await_import(ana)

@@ -22,7 +22,7 @@ from waypost.dashboard.routing import Router
 from waypost.db.schema.nouns import NOUNS
 from waypost.http.multipart import MultipartReader, Part
 from waypost.items.files.upload_pace import UploadPace
-from waypost.transfer.imports import plan_removal, plans, runner, undo, uploads
+from waypost.transfer.imports import plan_removal, plans, row_changes, runner, undo, uploads
 from waypost.transfer.imports.plans import Fate
 from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
 from waypost.transfer.imports.sources.csv_columns import FIELDS
@@ -141,6 +141,17 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
 def export_rows(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.current(tx, context.account))
     return downloads.csv_file(gettext("Import"), plans.report_csv(context.database, context.account, plan.id))
+
+
+@pages.post("/dashboard/import/rows/{line:int}")
+def rename_row(context: PageContext, line: int) -> Response:
+    """Give a row with a conflict the alias of the form."""
+    path, alias = f"{_PATH}?fate=conflict", context.form().text("alias")
+    try:
+        alias = context.write(lambda tx: row_changes.rename(tx, context.account, line, alias))
+    except Problem as problem:
+        return context.redirect(path, message=_sentence(_described(problem.message)), tone="bad")
+    return context.redirect(path, message=gettext("Row %(number)s is imported as %(alias)s.", number=line, alias=alias))
 
 
 @pages.post("/dashboard/import/apply")

@@ -82,10 +82,10 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
     for candidate in valid:
         by_host.setdefault(candidate.host, set()).add(candidate.alias)
     holders: dict[Name, Holder] = {}
-    lines: dict[Name, int] = {}
+    planned: dict[Name, int] = {}
     for host, names in by_host.items():
         holders |= _holders(tx, account, host, names)
-        lines |= _lines(tx, account, plan, host, names)
+        planned |= lines(tx, account, plan, host, names)
     ids = {name for candidate in valid for name in (candidate.source_id, candidate.exact_id)}
     shared = {source_id for candidate in valid for source_id in candidate.sharing}
     c = import_origins.c
@@ -97,7 +97,7 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
         account,
         holders,
         {row.source_id: row for row in tx.execute(origin)},
-        lines,
+        planned,
         {row.source_id: EarlierRow(row.line, row.url, address_of(row.digest)) for row in tx.execute(seen)},
     )
 
@@ -105,7 +105,7 @@ def read(tx: Connection, account: int, plan: int, source: str, candidates: Seque
 def first_free(tx: Connection, plan: int, host: str, names: Sequence[str], known: Known) -> str | None:
     """Return the first of the aliases that was never used on a host and that no row of the plan has."""
     account = known.account
-    used = {alias for _, alias in (*_holders(tx, account, host, names), *_lines(tx, account, plan, host, names))}
+    used = {alias for _, alias in (*_holders(tx, account, host, names), *lines(tx, account, plan, host, names))}
     return next((name for name in names if name not in used and (host, name) not in known.alias_lines), None)
 
 
@@ -118,7 +118,8 @@ def _holders(tx: Connection, account: int, host: str, names: Iterable[str]) -> d
     return {(host, row.alias): Holder(row.account, row.kind, row.item, urls.get(row.item)) for row in rows}
 
 
-def _lines(tx: Connection, account: int, plan: int, host: str, names: Iterable[str]) -> dict[Name, int]:
+def lines(tx: Connection, account: int, plan: int, host: str, names: Iterable[str]) -> dict[Name, int]:
+    """Return the lines of the rows of a plan that take the aliases, by name."""
     query = select(_row.alias, _row.line).where(
         _row.account == account, _row.plan == plan, _row.host == host, _row.alias.in_(names), _row.fate.in_(TAKES_ALIAS)
     )
