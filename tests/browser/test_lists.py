@@ -1,5 +1,6 @@
 """Lists in a real browser: search, paging, selections and menus, with and without scripts."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -63,6 +64,7 @@ def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, addr
         assert paths == ["/dashboard/links/1/delete"]
         assert page.evaluate("history.length") == length
         page.keyboard.press("Escape")
+        page.get_by_role("button", name="Filter", exact=True).click()
         page.get_by_label("Status").select_option("Disabled")
         expect(page.get_by_role("heading", name="No links found")).to_be_visible()
 
@@ -125,17 +127,37 @@ def test_filters_are_cleared_and_menus_closed_by_escape(ana: Person, chrome: Bro
     ana.add("url", url="https://target.example/", title="Locked", password="x")
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
-        page.get_by_label("Status").select_option("With password")
+        opener, status = page.get_by_role("button", name="Filter"), page.get_by_label("Status")
+        expect(status).to_be_hidden()
+        opener.click()
+        _check_place_of_sheet(page)
+        status.select_option("With password")
         expect(page.locator("tbody tr")).to_have_count(1)
         page.get_by_label("Created from").fill("2020-01-01")
         page.wait_for_url("**from=2020-01-01**")
+        page.keyboard.press("Escape")
+        expect(status).to_be_hidden()
+        expect(opener).to_be_focused()
         page.reload()
         expect(page.locator("tbody tr")).to_have_count(1)
-        expect(page.get_by_label("Status")).to_have_value("password")
+        expect(opener).to_have_text(re.compile("Filter.*2", re.DOTALL))
+        expect(status).to_have_value("password")
+        page.get_by_role("link", name="Created from: 1 Jan 2020").click()
+        expect(page.locator(".active-filters .button")).to_have_count(1)
         page.get_by_role("link", name="Clear filters").click()
         expect(page.locator("tbody tr")).to_have_count(4)
         expect(page.get_by_label("Created from")).to_have_value("")
         _check_menus(page, address)
+
+
+def _check_place_of_sheet(page: Page) -> None:
+    """The sheet is below its button, and ends where the button ends."""
+    opener = page.locator("[popovertarget=filter-sheet]").first
+    button, sheet = (one.bounding_box() for one in (opener, page.locator("#filter-sheet")))
+    assert button is not None
+    assert sheet is not None
+    assert 0 <= sheet["y"] - button["y"] - button["height"] < 20
+    assert abs(sheet["x"] + sheet["width"] - button["x"] - button["width"]) < 2
 
 
 def _check_menus(page: Page, address: str) -> None:
