@@ -1,6 +1,6 @@
 """Widths of columns: an alias is never torn, and the destination gets the width that is left."""
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser_login import signed_in_page
@@ -13,6 +13,10 @@ _LINES = """
     text.selectNodeContents(address);
     return new Set([...text.getClientRects()].map((rect) => Math.round(rect.top))).size;
   })
+"""
+
+_MIDDLES = """
+  (all) => all.map((one) => one.getBoundingClientRect()).map((box) => (box.top + box.bottom) / 2)
 """
 
 
@@ -35,5 +39,50 @@ def test_address_is_in_one_line_and_destination_gets_the_width_that_is_left(
         ana.call("POST", "/url/add", {"url": "https://shop.example/", "custom": "spring-collection-2026-catalog"})
         page.goto(f"{address}/dashboard/links")
         longest = page.locator(".short-url > a", has_text="catalog")
-        assert longest.evaluate_all(_LINES) == [2]  # the host, and the whole alias
-        assert longest.evaluate("address => address.scrollWidth <= address.clientWidth")
+        assert longest.evaluate_all(_LINES) == [1]
+        assert longest.locator("span").last.evaluate("alias => alias.scrollWidth <= alias.clientWidth")
+
+
+def test_row_of_links_is_one_line_whose_actions_appear_on_hover_and_focus(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    campaign = ana.add("campaign", name="Campaign of autumn with a long name")
+    channels = [ana.add("channel", name=f"Channel {n} with a long name") for n in range(4)]
+    fields = {"title": "A title of many words " * 4, "password": "x", "campaign": campaign}
+    link = ana.add("url", url=f"https://shop.example/{'x' * 200}", custom="autumn-bowls", **fields)
+    for channel in channels:
+        ana.post(f"/channel/{channel}/assign/links/{link}")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{address}/dashboard/links")
+        row = page.locator("#rows tbody tr")
+        box = row.bounding_box()
+        assert box is not None
+        assert box["height"] <= 56
+        shown = row.locator(":is(.name, .short-url, .destination, .tags, .count, time):visible")
+        middles = shown.evaluate_all(_MIDDLES)
+        assert len(middles) == 6
+        assert max(middles) - min(middles) <= 4
+        expect(row.locator(".tags > :visible")).to_have_count(3)
+        _check_actions(page, row)
+
+
+def _check_actions(page: Page, row: Locator) -> None:
+    statistics, sheet = row.get_by_title("Statistics").last, row.locator(".row-sheet")
+    page.mouse.move(0, 0)
+    expect(sheet).to_have_css("opacity", "0")
+    row.hover()
+    expect(sheet).to_have_css("opacity", "1")
+    page.mouse.move(0, 0)
+    expect(sheet).to_have_css("opacity", "0")
+    statistics.focus()
+    expect(sheet).to_have_css("opacity", "1")
+    icons = sheet.locator(":is(a, button):visible").evaluate_all("all => all.map(one => one.title)")
+    assert icons == ["QR code", "Statistics", "Edit"]
+    opener = row.get_by_role("button", name="Actions for")
+    opener.click()
+    actions = sheet.locator(":is(a, button):visible").evaluate_all("all => all.map(one => one.title)")
+    assert actions == ["Copy", "QR code", "Duplicate", "Statistics", "Edit", "Delete"]
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    expect(sheet.get_by_title("Delete")).to_be_hidden()

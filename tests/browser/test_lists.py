@@ -11,6 +11,7 @@ from tests.support.browser import window
 from tests.support.browser_login import sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.layout import layout_faults
+from tests.support.row_menus import in_row_menu
 from tests.support.touch import small_targets
 
 pytestmark = ON_SQLITE
@@ -31,11 +32,11 @@ def test_link_list_is_searched_and_edited_in_place(ana: Person, chrome: Browser,
         expect(page.locator("tbody tr")).to_have_count(25)
         page.get_by_role("searchbox").fill("name-7")
         expect(page.locator("tbody tr")).to_have_count(1)
-        page.locator("tbody tr").get_by_title("Delete").click()
+        in_row_menu(page.locator("tbody tr"), "Delete").click()
         dialog = page.get_by_role("dialog", name="Delete this link?")
         dialog.get_by_role("link", name="Cancel").click()
         expect(dialog).not_to_be_visible()
-        page.locator("tbody tr").get_by_title("Delete").click()
+        in_row_menu(page.locator("tbody tr"), "Delete").click()
         dialog.get_by_role("button", name="Delete").click()
         expect(page.get_by_role("status").first).to_contain_text("The link was deleted.")
         page.wait_for_load_state()
@@ -55,13 +56,13 @@ def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, addr
         page.get_by_role("searchbox").press_sequentially("Spr")
         page.wait_for_url("**q=Spr**")
         length, paths = page.evaluate("history.length"), list[str]()
-        page.locator("tbody tr").get_by_title("Delete").hover()
+        page.locator("tbody tr").get_by_title("QR code").hover()
         page.on("request", lambda request: paths.append(urlsplit(request.url).path))
         page.mouse.down()
         page.wait_for_timeout(700)
         page.mouse.up()
-        expect(page.get_by_role("dialog", name="Delete this link?")).to_be_visible()
-        assert paths == ["/dashboard/links/1/delete"]
+        expect(page.get_by_role("dialog").get_by_role("img", name="QR code")).to_be_visible()
+        assert paths == ["/dashboard/links/1/qr"]
         assert page.evaluate("history.length") == length
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Filter", exact=True).click()

@@ -9,6 +9,7 @@ from tests.support.browser import window
 from tests.support.browser_login import sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.overlays import new_overlay
+from tests.support.row_menus import in_row_menu
 from tests.support.visits import new_link
 
 pytestmark = ON_SQLITE
@@ -94,7 +95,7 @@ def _keep_selection_of_late_update(page: Page) -> None:
     page.get_by_role("searchbox").fill("green")
     _until_held(page, held)
     rows.nth(1).get_by_role("checkbox").check()
-    rows.nth(1).get_by_title("Delete").hover()
+    in_row_menu(rows.nth(1), "Delete").hover()
     page.mouse.down()
     with page.expect_event("requestfinished"):
         held[0].continue_()
@@ -130,7 +131,7 @@ def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -
         with page.expect_navigation():
             page.keyboard.press("Escape")
         page.wait_for_load_state()  # a link pressed before the scripts are there is followed
-        page.locator("tbody tr").first.get_by_title("Delete").focus()
+        in_row_menu(page.locator("tbody tr").first, "Delete").focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("link", name="Cancel")).to_be_focused()
     assert ana.get("/urls")["data"]["result"] == 4
@@ -141,9 +142,9 @@ def test_only_newest_confirmation_is_shown(ana: Person, chrome: Browser, address
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
         held = _hold(page, "**/dashboard/links/3/delete")
-        rows.nth(0).get_by_title("Delete").click()
+        in_row_menu(rows.nth(0), "Delete").click()
         _until_held(page, held)
-        rows.nth(1).get_by_title("Delete").click()
+        in_row_menu(rows.nth(1), "Delete").click()
         question = page.get_by_role("dialog", name="Delete this link?")
         expect(question.get_by_role("listitem")).to_contain_text("Green tea")
         held[0].continue_()
@@ -151,7 +152,7 @@ def test_only_newest_confirmation_is_shown(ana: Person, chrome: Browser, address
         expect(question.get_by_role("listitem")).to_have_text(re.compile(r"^\s*Green tea"))
         question.get_by_role("link", name="Cancel").click()
         page.route("**/dashboard/links/1/delete", lambda route: route.abort(), times=1)
-        rows.nth(2).get_by_title("Delete").click()
+        in_row_menu(rows.nth(2), "Delete").click()
         page.wait_for_url("**/dashboard/links/1/delete")  # the link is followed
         expect(page.get_by_role("heading", name="Delete this link?")).to_be_visible()
         seen.console_errors.clear()  # about the failed request

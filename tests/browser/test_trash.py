@@ -7,6 +7,7 @@ from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import examine, sign_in
 from tests.support.databases import ON_SQLITE
+from tests.support.row_menus import in_row_menu
 from tests.support.trash import NOUNS, move, new_items
 from tests.support.visits import new_link
 from waypost.db.database import Database
@@ -15,7 +16,7 @@ pytestmark = ON_SQLITE
 
 
 def _delete_first(page: Page, *, scripts: bool) -> None:
-    page.locator("tbody tr").first.get_by_title("Delete").click()
+    in_row_menu(page.locator("tbody tr").first, "Delete").click()
     dialog = page.get_by_role("dialog") if scripts else page.get_by_role("main")
     dialog.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("status").first).to_contain_text("The link was deleted.")
@@ -97,7 +98,7 @@ def test_pages_of_trash_are_accessible_and_fit(
         new_link(ana, "spring")
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{address}/dashboard/links")
-        page.locator("tbody tr").first.get_by_title("Delete").click()
+        in_row_menu(page.locator("tbody tr").first, "Delete").click()
         page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         expect(page.get_by_role("button", name="Undo")).to_be_visible()
         examine(page, "/links with Undo")

@@ -14,9 +14,9 @@ from waypost.db.schema import links
 
 
 def _tags(dashboard: Browser, title: str) -> list[str]:
-    """Return the texts of the tags in the row with this title, without the count that phones show instead of some."""
+    """Return the texts of the tags in the row with this title, without the number of those that do not fit a line."""
     row = next(row for row in dashboard.get("/links").text.split("<tr>") if f">{title}</a>" in row)
-    tags = re.findall(r'class="tag(?! phone-only)[^>]*>(.*?)</(?:span|a)>', row, re.DOTALL)
+    tags = re.findall(r'class="tag(?! more)[^>]*>(.*?)</(?:span|a)>', row, re.DOTALL)
     return [unescape(re.sub("<[^>]+>", "", tag)).strip() for tag in tags]
 
 

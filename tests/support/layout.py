@@ -57,14 +57,18 @@ _BROKEN_WORDS = """() => {
 }"""
 
 
-# Numbers and actions that leave the content box of their cell, and short URLs that are cut: their alias is at the end.
+# Numbers and actions that leave the content box of their cell, unless they are positioned on their own, and short URLs
+# that are cut: their alias is at the end.
 _OUTSIDE_CELLS = """() => {
   const range = document.createRange()
   const box = (node) => (range.selectNode(node), node.localName ? node : range).getBoundingClientRect()
   const shown = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility())
   const leaves = (cell) => {
     const {left, right} = cell.getBoundingClientRect(), {paddingLeft, paddingRight} = getComputedStyle(cell)
-    const boxes = [...cell.childNodes].filter((node) => node.localName || node.data.trim()).map(box)
+    const isPlaced = (node) => node.localName && getComputedStyle(node).position === "absolute"
+    const boxes = [...cell.childNodes]
+      .filter((node) => (node.localName || node.data.trim()) && !isPlaced(node))
+      .map(box)
     const isOutside = (inner) =>
       inner.left < left + parseFloat(paddingLeft) - 1 || inner.right > right - parseFloat(paddingRight) + 1
     return boxes.some((inner) => inner.width && isOutside(inner))
