@@ -217,6 +217,27 @@ def test_all_matching_links_are_changed_after_confirmation(
         assert page.url == f"{address}/dashboard/links?q=link"
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_columns_are_chosen_and_the_filter_is_kept(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    _fill_list(ana, 3)
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        page.set_viewport_size({"width": 1280, "height": 800})
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links?q=name-1")
+        expect(page.locator(".destination")).to_be_visible()
+        page.get_by_role("button", name="Display").click()
+        for name in ("Destination", "Created"):
+            page.get_by_label(name, exact=True).uncheck()
+        page.get_by_role("button", name="Apply").locator("visible=true").click()
+        expect(page.locator("thead th")).to_have_count(5)
+        expect(page.locator(".destination")).to_have_count(0)
+        assert page.url == f"{address}/dashboard/links?q=name-1"
+        assert layout_faults(page) == []
+
+
 def test_targets_are_large_enough_for_fingers(ana: Person, chrome: Browser, address: str) -> None:
     _fill_list(ana, 3)
     context = chrome.new_context(has_touch=True, is_mobile=True, viewport={"width": 320, "height": 700})

@@ -132,6 +132,28 @@ def test_filters_are_in_a_sheet(ana: Person, dashboard: Browser) -> None:
         assert page.count(f'name="{field}"') == sheet[1].count(f'name="{field}"') == 1, field
 
 
+def _heads(page: str) -> list[str]:
+    """Return the heads of the columns of a list between those of the selection and of the actions."""
+    heads = re.findall(r"<th[ >].*?</th>", page, re.DOTALL)
+    return [re.sub("<[^>]*>", "", head).strip() for head in heads][1:-1]
+
+
+def test_columns_are_chosen_for_the_browser(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url="https://shop.example/cups", title="Cups", password="x")
+    page = dashboard.get("/links").text
+    assert _heads(page) == ["Link", "Tags", "Clicks", "Created"]
+    assert 'class="destination"' in page
+    assert len(re.findall(r'name="column" value="\w+" checked', page)) == 4
+    assert dashboard.submit("/links/columns", at="/links", column=["clicks", "nonsense"]).status_code == 303
+    page = dashboard.get("/links").text
+    assert _heads(page) == ["Link", "Clicks"]
+    assert 'class="destination"' not in page
+    assert "Password</span>" not in page
+    assert re.findall(r'name="column" value="(\w+)" checked', page) == ["clicks"]
+    dashboard.submit("/links/columns", at="/links", column=["destination", "tags", "clicks", "created"])
+    assert _heads(dashboard.get("/links").text) == ["Link", "Tags", "Clicks", "Created"]
+
+
 def test_table_names_its_order_and_each_button(ana: Person, dashboard: Browser) -> None:
     ana.add("url", url=DESTINATION, custom="one")
     by_date, by_clicks = dashboard.get("/links").text, dashboard.get("/links?order=click").text

@@ -1,4 +1,4 @@
-"""Preferences of one browser, which cookies keep: colors, language, keyboard shortcuts and dismissed checklists."""
+"""Preferences of one browser, which cookies keep: colors, language, keyboard shortcuts, columns and checklists."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 THEME_COOKIE, SHORTCUTS_COOKIE, CHECKLISTS_COOKIE = "waypost_theme", "waypost_keys", "waypost_lists"
 MENU_COOKIE = "waypost_menu"
+COLUMNS_COOKIE = "waypost_columns"
 LANGUAGE_COOKIE = "waypost_language"
 _COOKIE_SECONDS = 365 * 86_400
 CHECKLISTS = ("user", "administrator")
+LINK_COLUMNS = ("destination", "tags", "clicks", "created")
 THEMES = ("light", "dark")
 
 
@@ -44,6 +46,12 @@ class Preferences:
     def is_menu_unfolded(self) -> bool:
         """True if the folded group of the menu was opened. A script sets the cookie."""
         return self.cookies.get(MENU_COOKIE) == "open"
+
+    @property
+    def hidden_link_columns(self) -> Sequence[str]:
+        """Names of LINK_COLUMNS that the list of links does not show."""
+        names = self.cookies.get(COLUMNS_COOKIE, "").split(".")
+        return [name for name in LINK_COLUMNS if name in names]
 
     @property
     def dismissed_checklists(self) -> Sequence[str]:

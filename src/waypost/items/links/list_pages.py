@@ -5,7 +5,10 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.dashboard import preferences
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Shape
+from waypost.dashboard.preferences import COLUMNS_COOKIE, LINK_COLUMNS
 from waypost.dashboard.routing import Router
 from waypost.items.links import duplicates, list_export, list_search, list_state
 from waypost.items.links.form import COLLECTIONS, load_options
@@ -43,6 +46,13 @@ def list_links(context: PageContext) -> Response:
         max_selected=list_state.MAX_SELECTED,
         short_url=context.short_url,
     )
+
+
+@pages.post("/dashboard/links/columns")
+def choose_columns(context: PageContext) -> Response:
+    """Set the columns of the list in this browser. The cookie has the hidden ones, so that new columns are shown."""
+    shown = context.form(Shape(lists=("column",)))["column"]
+    return preferences.store(context, COLUMNS_COOKIE, ".".join(name for name in LINK_COLUMNS if name not in shown))
 
 
 @pages.get("/dashboard/links/export", snapshot=False)
