@@ -35,7 +35,7 @@ SIGNED_OUT = ("/dashboard/signin", "/dashboard/forgot", "/dashboard/offline")
 PUBLIC = (
     *("/juniper", "/u/owner/autumn-launch-1", "/everything+", "/prices", "/picture", "/report", "/locked", "/off"),
     *("/unknown", "/waiting", "/with-poll", "/private-bio", "/studio", "/file-with-password"),
-    *("/stats/shared-1", "/stats/locked-2", "/stats/autumn-3", "/stats/unknown"),
+    *("/stats/shared-2", "/stats/locked-3", "/stats/autumn-4", "/stats/unknown"),
     *("/u/owner/autumn-launch-1?q=mugs", "/u/owner/autumn-launch-1?q=nothing", "/u/owner/many-links-3"),
     *("/with-message", "/with-contact", "/with-newsletter", "/with-coupon"),
 )

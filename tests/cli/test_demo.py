@@ -20,6 +20,11 @@ from waypost.clicks.journal.writer import SEGMENT_SUFFIX
 from waypost.demo import visits
 from waypost.demo.content import Target
 
+_COUNTS = {
+    "urls": 20, "campaigns": 2, "channels": 4, "domains": 2, "qr": 4,
+    "files": 3, "splash": 1, "overlay": 1, "pixels": 1, "shares": 1,
+}  # fmt: skip
+"""The items of the demo, by the path of their list."""
 _COMMAND = Path(sys.executable).with_name("waypost")
 
 
@@ -68,9 +73,11 @@ def test_demo_has_content_and_counted_visits_and_deletes_its_folder(tmp_path: Pa
     elsewhere = {"WAYPOST_DATABASE_URL": "postgresql://nowhere.invalid/x", "WAYPOST_DATA_DIR": str(tmp_path / "real")}
     with _demo(tmp_path, **elsewhere) as (client, data):
         assert data.parent == tmp_path
-        lists = {path: client.get(f"/api/{path}").json() for path in ("urls", "campaigns", "channels", "domains", "qr")}
-        counts = {path: body["data"]["result"] for path, body in lists.items()}
-        assert counts == {"urls": 20, "campaigns": 2, "channels": 4, "domains": 2, "qr": 4}
+        lists = {path: client.get(f"/api/{path}").json() for path in _COUNTS}
+        assert {path: body["data"]["result"] for path, body in lists.items()} == _COUNTS
+        plan = client.get("/api/import").json()["details"]
+        assert (plan["state"], plan["counts"]["create"], plan["counts"]["conflict"]) == ("planned", 2, 1)
+        assert b"Teapot,74" in client.get("/price-list?download=1").content
         until(lambda: _total(client)["clicks"] > 10_000)
         until(lambda: not list((data / "journal").glob(f"*{SEGMENT_SUFFIX}")))
         total = _total(client)

@@ -12,9 +12,10 @@ from waypost.cli import access, console
 from waypost.cli.service import welcome
 from waypost.core import logging
 from waypost.core.errors import Problem
-from waypost.demo import content, visits
+from waypost.demo import content, further_content, visits
 from waypost.items.accounts import email_links
 from waypost.server import startup
+from waypost.storage.factory import open_store
 
 _PREFIX = "WAYPOST_"
 _KEPT = ("WAYPOST_LOG_LEVEL", "WAYPOST_LOG_FORMAT")
@@ -37,6 +38,8 @@ def demo(
             owner = new_accounts.create_first_account(settings, database)
             assert owner is not None  # the folder was empty
             targets = database.write(lambda tx: content.add(tx, owner.id, settings))
+            with closing(open_store(settings)) as store:
+                targets += further_content.add(database, store, owner.id, settings)
             count = visits.write(settings.journal_dir, owner.id, targets)
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))

@@ -82,7 +82,7 @@ def add(tx: Connection, account: int, settings: Settings) -> list[Target]:
     targets += _add_codes(tx, account, settings)
     targets += _add_bio(tx, account, settings)
     for table in (schema.domains, schema.channels, schema.campaigns, schema.links, schema.qrs, schema.bios):
-        _set_age(tx, table, account)
+        set_age(tx, table, account)
     return targets
 
 
@@ -145,6 +145,6 @@ def _add_bio(tx: Connection, account: int, settings: Settings) -> list[Target]:
     return [Target("bio", bio.id, 34.0), *clicked]
 
 
-def _set_age(tx: Connection, table: Table, account: int) -> None:
+def set_age(tx: Connection, table: Table, account: int) -> None:
     """Make items as old as their first visits."""
     tx.execute(update(table).where(table.c.account == account).values(created=clock.now() - _AGE_SECONDS))
