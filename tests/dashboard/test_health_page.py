@@ -66,8 +66,8 @@ def test_queues_of_all_running_processes_are_added_up(dashboard: Browser, settin
     levels = _levels(page)
     assert (levels["E-mails to send"], levels["Webhooks to send"]) == ("warn", "bad")
     assert "E-mails to send : Needs attention 21 " in _text(page)
-    assert "Webhooks to send : Does not work 900 " in _text(page)
-    assert "Some parts do not work." in page
+    assert "Webhooks to send : Needs action now 900 " in _text(page)
+    assert "Some parts need action now." in page
 
 
 def test_lost_clicks_and_rejected_requests_are_shown(dashboard: Browser, settings: Settings) -> None:
