@@ -106,7 +106,6 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
         expect(page.get_by_role("radio", name="Shlink")).to_be_checked()
         assert "secret-of-shlink" not in page.content()
         examine(page, "/dashboard/import/new")
-        page.get_by_text("More choices").click()
         page.get_by_label("Move links to another host").fill("nonsense")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")

@@ -152,7 +152,7 @@ def test_errors_of_codes_have_labels(dashboard: Browser, code: Mapping[str, str]
                 "geotarget.location": "Nirgendwo",
                 "geotarget.link": "https://example.com/",
             },
-            "ist kein Land: Verwenden Sie",
+            "muss der Name oder der Code aus zwei Buchstaben eines Landes sein",
         ),
     ],
 )
