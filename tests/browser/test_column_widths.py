@@ -9,9 +9,13 @@ from tests.support.databases import ON_SQLITE
 pytestmark = ON_SQLITE
 _LINES = """
   (addresses) => addresses.map((address) => {
-    const text = document.createRange();
-    text.selectNodeContents(address);
-    return new Set([...text.getClientRects()].map((rect) => Math.round(rect.top))).size;
+    const texts = document.createTreeWalker(address, NodeFilter.SHOW_TEXT);
+    const range = document.createRange(), tops = new Set();
+    while (texts.nextNode()) {
+      range.selectNodeContents(texts.currentNode);
+      for (const rect of range.getClientRects()) tops.add(Math.round(rect.top));
+    }
+    return tops.size;
   })
 """
 
