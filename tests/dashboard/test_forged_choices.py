@@ -25,8 +25,12 @@ _VALID = {"url": "https://example.com/", "name": "A name", "tag": "TAG-1", "valu
 _CONTENTS = {"wifi.ssid": "Home", "crypto.address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "text.text": "Text"}
 _SAVED = {"base", "mode"}
 """The theme of a bio page: an unknown one is stored, and shown as the default, because new versions can have others."""
-_OTHERS = {("/dashboard/files/new", "domain"), ("/dashboard/admin/blocks", "kind")}
-"""A field of a form that needs a file, and one that has a default for other values."""
+_OTHERS = {
+    ("/dashboard/files/new", "domain"),
+    ("/dashboard/admin/blocks", "kind"),
+    ("/dashboard/links/columns", "column"),
+}
+"""A field of a form that needs a file, and two that have a default for other values."""
 _STATES = {"look", "view", "do", "item", "id", "version", "token", "next", "place"}
 """Fields that say how a page looks, or that select rows of a list."""
 
