@@ -80,7 +80,7 @@ def _refusals(person: Person) -> list[PublicPage]:
         PublicPage("unknown", "Not found", 404),
         PublicPage("off", "Disabled", 403),
         PublicPage("bad", "Blocked", 403),
-        PublicPage("used-up", "No longer available", 410),
+        PublicPage("used-up", "Limit reached", 410),
         PublicPage("locked", "Password required", 401),
         PublicPage("broken", "Something went wrong", 500),
     ]
