@@ -10,7 +10,9 @@ from functools import partial
 from typing import TypeVar, get_args
 
 import pytest
-from sqlalchemy import Connection, make_url, select, text
+from sqlalchemy import Connection, event, make_url, select, text
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import Pool
 
 from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
@@ -231,3 +233,17 @@ def test_slow_database_is_waited_for_and_connections_are_kept(
     assert cache.hot == {}
     assert proxied.read(_select_one) == 1
     assert proxy.accepted == accepted
+
+
+def test_two_connections_that_are_lost_in_a_row_are_a_database_that_is_unavailable(database: Database) -> None:
+    def lose(*_arguments: object) -> None:
+        raise DisconnectionError
+
+    event.listen(Pool, "checkout", lose)
+    try:
+        with pytest.raises(Problem) as raised:
+            database.read(lambda tx: tx.execute(text("SELECT 1")).all())
+    finally:
+        event.remove(Pool, "checkout", lose)
+    assert raised.value.kind is Kind.UNAVAILABLE
+    assert database.read(lambda tx: tx.execute(text("SELECT 1")).scalar_one()) == 1

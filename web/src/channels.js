@@ -110,7 +110,6 @@ function enhance(picker) {
   input.removeAttribute("maxlength");
   input.value = "";
   input.after(sent);
-  picker.classList.add("enhanced");
   for (const name of typed.split(",")) if (name.trim()) add(name.trim());
 
   input.addEventListener("input", (event) => {

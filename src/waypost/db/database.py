@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import structlog
 from sqlalchemy import Connection, Engine, Table, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, StatementError
+from sqlalchemy.exc import DBAPIError, InvalidRequestError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.core.errors import Kind, Problem, unavailable
@@ -245,6 +245,10 @@ class Database:
         except PoolTimeout as error:
             self._errors.record("no connection became free")
             raise unavailable() from error
+        except InvalidRequestError as error:
+            if str(error) != _LOST_TWICE:
+                raise
+            raise unavailable() from error
         except DBAPIError as error:
             problem = self._problem(error)
             if problem is None:
@@ -273,6 +277,10 @@ class Database:
         if is_connect and not self.is_sqlite:
             self.breaker.record_failure()
         return unavailable()
+
+
+_LOST_TWICE = "This connection is closed"
+"""The message of the pool's error if two connections in a row are lost before they can be used."""
 
 
 class CircuitBreaker:
