@@ -48,10 +48,9 @@ def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterab
     # locks no rows of many accounts, and ends one of two transactions that wait for each other: it is repeated.
     is_wanted = "id = ANY(%s::bigint[]) AND account = ANY(%s::bigint[])"
     lock = f"SELECT id FROM {table.name} WHERE {is_wanted} ORDER BY id FOR NO KEY UPDATE"
-    is_locked = not distribution.are_items_distributed(tx)
     for part in batches(rows, _POSTGRES_ROWS):
         arrays = tuple(_array_literal([row[index] for row in part]) for index in range(len(names)))
-        if is_locked:
+        if not distribution.are_items_distributed(tx):
             tx.exec_driver_sql(lock, arrays[:2])
         tx.exec_driver_sql(change, arrays)
 

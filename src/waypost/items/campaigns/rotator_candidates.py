@@ -79,10 +79,9 @@ def is_below_quota() -> ColumnElement[bool]:
 
 _weight = func.coalesce(rotator_links.c.weight, 1)
 _SETTINGS_OF_LINK = and_(
-    *(
-        rotator_links.c[name] == links.c[column]
-        for name, column in (("link", "id"), ("campaign",) * 2, ("account",) * 2)
-    )
+    rotator_links.c.link == links.c.id,
+    rotator_links.c.campaign == links.c.campaign,
+    rotator_links.c.account == links.c.account,
 )
 _CANDIDATES = (
     usable(

@@ -78,9 +78,4 @@ def _fields(row: Any, logo: Any) -> dict[str, str]:
     }
 
 
-_PLAIN = {
-    **{name: str(getattr(PLAIN, name)) for name in FIELDS},
-    "blend": "",
-    **{f"gradient.{name}": str(value) for name, value in vars(Gradient("#0d6b4f")).items()},
-    "former": "",
-}
+_PLAIN = _fields(PLAIN, None)
