@@ -3,11 +3,13 @@
 The database is an empty one on the coordinator of a cluster, with the extension. Visitors request redirects without a
 pause, while the statistics, or all items (`--everything`), move to the nodes, the calls of the tour run, a node stops
 and starts again (`--stop` and `--start` are shell commands), and the tables move back. Prints the redirects of each
-phase and how long they took, also the first one of links that are not in memory; then how many are counted, and what a
-restored backup contains. Exits with 1 if a click is missing or counted twice, or if a call of the tour fails.
+phase and how long they took, also the first one of links that are not in memory, and what reads of statistics are
+answered; then how many are counted, and what a restored backup contains. Exits with 1 if a click is missing or counted
+twice, or if a call of the tour fails.
 """
 
 import argparse
+import json
 import re
 import sqlite3
 import subprocess
@@ -15,19 +17,22 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import quantiles
 
-from bench.servers import Server, account, call, call_counted, environment, free_port, program, running, status
+from bench.servers import Server, account, call, call_counted, environment, free_port, program, running, status, until
 from tests.support.newcomer import shell_blocks
 from tests.support.threads import join
 
 _LINKS, _VISITORS, _PHASE_SECONDS = 20, 4, 10.0
 _COLD_LINKS = 200
+_STATISTICS_SECONDS = 0.1
 _TOUR = Path(__file__).parent.parent / "docs" / "tour.md"
 _COUNT_CALLS = """curl() { command curl --write-out '%{stderr}\\nstatus %{http_code}\\n' "$@"; }\n"""
 
@@ -39,8 +44,11 @@ class Visitors:
     server: Server
     key: str
     times: list[float] = field(default_factory=list)
+    failed: Counter[int] = field(default_factory=Counter)
+    statistics: Counter[int] = field(default_factory=Counter)
     failures: int = 0
     answered: int = 0
+    created: Iterator[int] = field(default_factory=count)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def visit(self, first: int) -> None:
@@ -49,28 +57,54 @@ class Visitors:
         while not self.ended.is_set():
             link = (link + 1) % _LINKS
             began = time.perf_counter()
-            if status(self.server, "", "GET", f"/bench-{link}") == 302:
+            answer = status(self.server, "", "GET", f"/bench-{link}")
+            if answer == 302:
                 self.times.append((time.perf_counter() - began) * 1000)
-                self.answered += 1
-            else:
-                self.failures += 1
+            self._count(answer)
+
+    def read_statistics(self) -> None:
+        """Request the statistics of the account again and again until the end."""
+        while not self.ended.wait(_STATISTICS_SECONDS):
+            self.statistics[status(self.server, self.key, "GET", "/api/stats")] += 1
+
+    def _create(self, path: str) -> bool:
+        """Create a link. Return False if the service is not available."""
+        body = json.dumps({"url": "https://example.com/", "custom": path[1:]}).encode()
+        answer = status(self.server, self.key, "POST", "/api/url/add", body)
+        if answer == 503:
+            self._count(answer)
+        elif answer != 200:
+            sys.exit(f"creation of a link answered {answer}")
+        return answer == 200
+
+    def _count(self, answer: int) -> None:
+        if answer == 302:
+            self.answered += 1
+        else:
+            self.failures += 1
+            self.failed[answer] += 1
 
     def report(self, phase: str, *, cold: bool = False) -> None:
         """Print the redirects since the last report; with `cold`, also the first ones of new links."""
         times, self.times = self.times, []
+        failed, self.failed = self.failed, Counter()
         _print_times(phase, times)
+        for answer, number in failed.items():
+            print(f"  answered {answer:<15} {number:8,} times", flush=True)
+        read, self.statistics = self.statistics, Counter()
+        print(f"  statistics{'':14} " + ", ".join(f"{number:8,} answered {answer}" for answer, number in read.items()))
         if cold:
             _print_times("  first ones of new links", [self._first_visit() for _ in range(_COLD_LINKS)])
 
     def _first_visit(self) -> float:
         """Create a link and return the milliseconds of its first redirect."""
-        url = call(self.server, self.key, "POST", "/url/add", {"url": "https://example.com/"})["shorturl"]
+        path = f"/cold-{next(self.created)}"
+        until(partial(self._create, path))
         began = time.perf_counter()
-        if status(self.server, "", "GET", "/" + url.rpartition("/")[2]) == 302:
-            self.answered += 1
-        else:
-            self.failures += 1
-        return (time.perf_counter() - began) * 1000
+        answer = status(self.server, "", "GET", path)
+        milliseconds = (time.perf_counter() - began) * 1000
+        self._count(answer)
+        return milliseconds
 
 
 def _print_times(phase: str, times: list[float]) -> None:
@@ -83,6 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("database")
     parser.add_argument("--everything", action="store_true", help="distribute all items, not only statistics")
+    parser.add_argument("--local", action="store_true", help="move no table; the database may be without Citus")
     parser.add_argument("--stop", help="shell command that stops a node of the cluster")
     parser.add_argument("--start", help="shell command that starts it again")
     arguments = parser.parse_args()
@@ -116,6 +151,7 @@ def _service(folder: Path, settings: dict[str, str]) -> Iterator[tuple[Server, s
 def _visitors(server: Server, key: str) -> Iterator[Visitors]:
     visitors = Visitors(server, key)
     threads = [threading.Thread(target=visitors.visit, args=(5 * number,)) for number in range(_VISITORS)]
+    threads.append(threading.Thread(target=visitors.read_statistics))
     for thread in threads:
         thread.start()
     try:
@@ -130,7 +166,11 @@ def _phases(visitors: Visitors, own: dict[str, str], arguments: argparse.Namespa
     """Run all phases. Return how many calls of the tour failed."""
     command = partial(_command, own)
     time.sleep(_PHASE_SECONDS)
-    visitors.report("on the coordinator", cold=True)
+    visitors.report("on one server", cold=True)
+    if arguments.local:
+        failed = _tour(visitors.server, own)
+        visitors.report("during the tour")
+        return failed
     command("distribute", "--yes", *(["--everything"] if arguments.everything else []))
     visitors.report("while they move")
     time.sleep(_PHASE_SECONDS)
@@ -147,7 +187,7 @@ def _phases(visitors: Visitors, own: dict[str, str], arguments: argparse.Namespa
     command("distribute", "--undo", "--yes")
     visitors.report("while they move back")
     time.sleep(_PHASE_SECONDS)
-    visitors.report("on the coordinator again", cold=True)
+    visitors.report("on one server again", cold=True)
     return failed
 
 

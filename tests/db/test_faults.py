@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
@@ -57,6 +58,23 @@ def test_request_with_unsupported_statement_is_an_internal_error_and_logs_it(ana
     assert (response.status_code, response.json()["code"]) == (500, "internal")
     (entry,) = (entry for entry in logged if entry["event"] == "request failed")
     assert "INSERT INTO channels" in entry["exception"]
+
+
+class _InternalError(Exception):
+    """An internal error of PostgreSQL, as Citus raises it."""
+
+    sqlstate = "XX000"
+
+    def __init__(self, source_file: str) -> None:
+        super().__init__("failure on connection marked as essential")
+        self.diag = SimpleNamespace(source_file=source_file)
+
+
+@pytest.mark.parametrize(
+    ("source_file", "fault"), [("remote_transaction.c", Fault.UNAVAILABLE), ("nbtree.c", Fault.OF_STATEMENT)]
+)
+def test_node_of_a_cluster_that_is_lost_within_a_transaction_is_unavailable(source_file: str, fault: Fault) -> None:
+    assert faults.classify(DBAPIError("INSERT", None, _InternalError(source_file))) is fault
 
 
 @ON_POSTGRESQL

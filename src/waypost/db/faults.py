@@ -14,6 +14,9 @@ _STANDBY = "25006"
 _NOT_SUPPORTED = "0A000"
 _STANDBY_CHECKS = "variable.c"
 """The source file of PostgreSQL that refuses a mode of transactions on a standby, with the state _NOT_SUPPORTED."""
+_INTERNAL = "XX000"
+_CLUSTER_CONNECTIONS = "remote_transaction.c"
+"""The source file of Citus that reports a lost connection to a node, with the state _INTERNAL."""
 NO_RIGHT = "42501"
 _FULL = "53100"
 _LIMIT_OF_PROGRAM = "54"  # a class of states, such as a statement that is too complex
@@ -34,7 +37,7 @@ class Fault(Enum):
     STANDBY = auto()
     """The server became a standby, or ended the transaction."""
     UNAVAILABLE = auto()
-    """The database is down, locked, or out of connections."""
+    """The database or a node of its cluster is down, locked, or out of connections."""
 
 
 def classify(error: DBAPIError) -> Fault:
@@ -42,8 +45,10 @@ def classify(error: DBAPIError) -> Fault:
     state = sqlstate(error)
     if _sqlite_code(error) in _SQLITE_DAMAGED or state in _DAMAGED:
         return Fault.DAMAGE
-    if state in (_STANDBY, IDLE_IN_TRANSACTION) or (state == _NOT_SUPPORTED and _is_of_standby(error.orig)):
+    if state in (_STANDBY, IDLE_IN_TRANSACTION) or (state == _NOT_SUPPORTED and _is_from(_STANDBY_CHECKS, error)):
         return Fault.STANDBY
+    if state == _INTERNAL and _is_from(_CLUSTER_CONNECTIONS, error):
+        return Fault.UNAVAILABLE
     is_operational = isinstance(error, OperationalError | InterfaceError)
     if not is_operational or _sqlite_code(error) == sqlite3.SQLITE_ERROR or (state or "").startswith(_LIMIT_OF_PROGRAM):
         return Fault.OF_STATEMENT
@@ -88,5 +93,6 @@ def _sqlite_code(error: DBAPIError) -> int | None:
     return None if code is None else code & 0xFF
 
 
-def _is_of_standby(error: Any) -> bool:
-    return bool(error.diag.source_file == _STANDBY_CHECKS)
+def _is_from(source_file: str, error: DBAPIError) -> bool:
+    original: Any = error.orig
+    return bool(original.diag.source_file == source_file)
