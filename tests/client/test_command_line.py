@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -18,6 +17,7 @@ from waypost_client.cli import commands
 from waypost_client.cli.main import main
 
 from tests.client.conftest import Service
+from tests.support.threads import in_thread
 from waypost.core.settings import Settings
 from waypost.server.routers import api_document
 
@@ -206,13 +206,12 @@ def test_unknown_and_absent_fields_of_another_release_are_tolerated(run: Run) ->
         def log_message(self, *_: object) -> None:
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    with in_thread(server):
         url = f"http://127.0.0.1:{server.server_port}"
         listed = _json(run("list-links", "--json", WAYPOST_URL=url))
         assert listed["urls"] == [{"id": 1, "future": "\x1b[31mred"}]
         table = run("list-links", WAYPOST_URL=url).stdout
-        server.shutdown()
     assert "future" in table
     assert "\x1b" not in table
 

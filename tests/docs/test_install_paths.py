@@ -8,7 +8,6 @@ import shutil
 import ssl
 import subprocess
 import sys
-import threading
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,7 +20,7 @@ from scripts import publication
 from tests.support.locked_packages import locked_index
 from tests.support.newcomer import shell_blocks
 from tests.support.source import ROOT
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 _REGISTRY = re.compile(r"uvx waypost|pip install (?:--\S+ )*'?waypost(?!-….whl|-[\d.]+-py3)|github\.com/[^/]+/waypost")
 _RELEASED = publication.Publication(publication.FIRST, "https://code.example.com/waypost")
@@ -113,16 +112,13 @@ def test_npm_trusts_certificates_of_the_system(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv("NODE_EXTRA_CA_CERTS", raising=False)
     script = runpy.run_path(str(ROOT / "scripts" / "build_web.py"))
     node, npm = script["_node"]()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Quiet) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Quiet)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with in_thread(server):
         registry = f"--registry=https://localhost:{server.server_port}/"
         command = [node, npm, "ping", registry, "--fetch-retries=0", f"--cache={tmp_path / 'cache'}"]
         environment = {**script["_environment"](), "no_proxy": "*", "npm_config_cafile": ""}
         completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        server.shutdown()
-        join(thread)
     assert completed.returncode == 0, completed.stderr
 
 

@@ -11,7 +11,6 @@ from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
@@ -20,7 +19,7 @@ from playwright.sync_api import Page, expect
 from tests.support.browser import browser, window
 from tests.support.load import until
 from tests.support.source import ROOT
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 _LINKS = {"a": "href", "link": "href", "img": "src", "script": "src"}
 
@@ -97,14 +96,9 @@ def test_site_contains_every_document(site: Path) -> None:
 @contextmanager
 def _served(folder: Path) -> Iterator[str]:
     """Serve a folder; yield its URL."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://go.localhost:{server.server_port}"
-        finally:
-            server.shutdown()
-            join(thread)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder)))
+    with in_thread(server):
+        yield f"http://go.localhost:{server.server_port}"
 
 
 _QUESTIONS = {

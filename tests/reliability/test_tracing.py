@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -14,7 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.support.load import add_ana, until
 from tests.support.server import Server, free_port, serving
-from tests.support.threads import join
+from tests.support.threads import in_thread
 from waypost.admin import system_checks
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -55,14 +54,9 @@ class _Receiver(BaseHTTPRequestHandler):
 
 @contextmanager
 def _collector() -> Iterator[tuple[_Collector, str]]:
-    with _Collector() as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server, f"http://127.0.0.1:{server.server_port}/v1/traces"
-        finally:
-            server.shutdown()
-            join(thread)
+    server = _Collector()
+    with in_thread(server):
+        yield server, f"http://127.0.0.1:{server.server_port}/v1/traces"
 
 
 def _attributes(span: Span) -> dict[str, object]:

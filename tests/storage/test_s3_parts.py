@@ -1,6 +1,5 @@
 """Requests that are signed for S3: the examples of the documentation of AWS, and answers of stores that refuse them."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -9,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.threads import join
+from tests.support.threads import in_thread
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads, signed_headers
@@ -44,12 +43,9 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         def log_message(self, *_args: object) -> None:
             """Print nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    with in_thread(server):
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        join(thread)
 
 
 def uploads(endpoint: str) -> UnfinishedUploads:

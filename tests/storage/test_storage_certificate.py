@@ -1,7 +1,6 @@
 """An S3 store whose certificate is not valid: `/readyz`, the log and `waypost doctor` say so."""
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,7 @@ import trustme
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.load import until
-from tests.support.threads import join
+from tests.support.threads import in_thread
 from waypost.admin import system_checks
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -44,14 +43,9 @@ class _Store(ThreadingHTTPServer):
 
 @contextmanager
 def _running_store(tls: ssl.SSLContext) -> Iterator[str]:
-    with _Store(tls) as store:
-        thread = threading.Thread(target=store.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"https://127.0.0.1:{store.server_port}"
-        finally:
-            store.shutdown()
-            join(thread)
+    store = _Store(tls)
+    with in_thread(store):
+        yield f"https://127.0.0.1:{store.server_port}"
 
 
 def _unknown_issuer(tls: ssl.SSLContext, _folder: Path) -> str:

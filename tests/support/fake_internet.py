@@ -3,14 +3,13 @@
 import re
 import socket
 import socketserver
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 Responder = Callable[[bytes], Iterable[bytes]]
 """Maps the head of a request to the pieces of the response."""
@@ -89,14 +88,9 @@ def server(respond: Responder, *, keeps_alive: bool = False) -> Iterator[tuple[s
             for piece in pieces:
                 self.request.sendall(piece)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler, bind_and_activate=True) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield ("127.0.0.1", int(listening.server_address[1]))
-        finally:
-            listening.shutdown()
-            join(thread)
+    listening = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    with in_thread(listening):
+        yield ("127.0.0.1", int(listening.server_address[1]))
 
 
 @pytest.fixture

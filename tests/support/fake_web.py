@@ -1,7 +1,6 @@
 """Fake websites for a browser: one local server answers for all host names, with HTTP and HTTPS."""
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +10,7 @@ from typing import Any
 import trustme
 
 from tests.support.files import PNG
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 STAY = "x-stay"
 """Header of a request that is answered with 204, so that the browser stays on its page."""
@@ -30,14 +29,9 @@ _ANSWERS = {
 @contextmanager
 def running_websites() -> Iterator[str]:
     """Start the server and yield its host and port. Its certificates are not trusted."""
-    with _Sites() as sites:
-        thread = threading.Thread(target=sites.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"127.0.0.1:{sites.server_port}"
-        finally:
-            sites.shutdown()
-            join(thread)
+    sites = _Sites()
+    with in_thread(sites):
+        yield f"127.0.0.1:{sites.server_port}"
 
 
 class _Sites(ThreadingHTTPServer):

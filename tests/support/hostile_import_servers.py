@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 _TICK_SECONDS = 0.2
 
@@ -97,12 +97,8 @@ def hostile_server(behavior: Behavior) -> Iterator[HostileServer]:
 
     server = Listener(("127.0.0.1", 0), Handler)
     hostile.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield hostile
-    finally:
-        hostile.stopped.set()
-        server.shutdown()
-        server.server_close()
-        join(thread)
+    with in_thread(server):
+        try:
+            yield hostile
+        finally:
+            hostile.stopped.set()

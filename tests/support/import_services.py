@@ -1,13 +1,14 @@
 """A fake server of each link shortener, with the answers of its API as its documentation describes them."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.threads import in_thread
 
 TOKEN = "secret-token-1234"
 SHOP = "https://example.com/shop"
@@ -66,13 +67,8 @@ def running(service: Service) -> Iterator[Service]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     service.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with in_thread(server):
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def bitly() -> Service:

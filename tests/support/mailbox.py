@@ -1,13 +1,12 @@
 """A local SMTP server that stores e-mail."""
 
 import socketserver
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
 
 from tests.support.server import free_port
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 
 @contextmanager
@@ -37,9 +36,5 @@ def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
                     return
 
     port = free_port()
-    with socketserver.ThreadingTCPServer(("127.0.0.1", port), Session) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with in_thread(socketserver.ThreadingTCPServer(("127.0.0.1", port), Session)):
         yield port, messages
-        server.shutdown()
-        join(thread)

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support.npm_tools import modules, node, run
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 _SECONDS = 30
 
@@ -50,14 +49,8 @@ def _arguments(url: str, key: str, method: str, *options: str) -> list[str]:
 def adding_key(url: str, key: str) -> Iterator[str]:
     """Serve a proxy that adds an API key to each request, for clients that cannot send one."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Proxy, urlsplit(url).port or 80, key))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with in_thread(server):
         yield f"http://localhost:{server.server_port}"
-    finally:
-        server.shutdown()
-        join(thread)
-        server.server_close()
 
 
 class _Proxy(BaseHTTPRequestHandler):

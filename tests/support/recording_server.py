@@ -1,13 +1,12 @@
 """A node that records the requests it gets, and answers each with 200."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.support.threads import join
+from tests.support.threads import in_thread
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,7 @@ def recording_server() -> Iterator[RecordingServer]:
         def log_message(self, *args: object) -> None:
             """Log nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        recorder = RecordingServer(server.server_port)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield recorder
-        finally:
-            server.shutdown()
-            join(thread)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    recorder = RecordingServer(server.server_port)
+    with in_thread(server):
+        yield recorder
