@@ -49,9 +49,10 @@ def main() -> None:
     sys.exit(missed)
 
 
-def _drawing(rounds: int, codes: int) -> int:
+def _works() -> dict[str, dict[str, Make]]:
+    """Return the programs that draw each kind of code."""
     logo, image = _logo()
-    works: dict[str, dict[str, Make]] = {
+    return {
         "PNG 512 px, colour and logo": {
             "waypost": lambda text: design(text, Style(_INK, _PAPER), logo).render("png", _SIZE),
             "segno": lambda text: _segno_png(text, image),
@@ -70,10 +71,13 @@ def _drawing(rounds: int, codes: int) -> int:
         "PNG, gradient, dots, caption, logo": {"waypost": lambda text: design(text, _ALL, logo).render("png", _SIZE)},
         "the same, proven": {"waypost": lambda text: _proven(text, logo)},
     }
+
+
+def _drawing(rounds: int, codes: int) -> int:
     bars = {"PNG 512 px, colour and logo": 8.0, "plain SVG": 1.5}
     missed = 0
     print(f"{'median of one code, ms':36}{'waypost':>9}{'segno':>9}{'qrcode':>9}{'bytes':>9}   bar")
-    for work, makers in works.items():
+    for work, makers in _works().items():
         times: dict[str, list[float]] = {name: [] for name in makers}
         size = 0
         for turn in range(rounds + 1):

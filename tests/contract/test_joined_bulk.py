@@ -14,20 +14,17 @@ URL = "https://example.com/"
 def test_links_are_created_changed_and_deleted_with_few_statements(ana: Person, item_ids: ItemIds) -> None:
     ana.add("domain", domain="https://go.ana.example")
     fields = {"pixels": [item_ids["pixel"]], "channel": [item_ids["channel"]], "campaign": item_ids["campaign"]}
-    items: list[dict[str, Any]] = [
-        {
-            "action": "create",
-            "noun": "url",
-            "fields": {"url": f"https://n{n}.example/", "custom": f"Bulk-{n}", "domain": domain, **fields},
-        }
+    links = [
+        {"url": f"https://n{n}.example/", "custom": f"Bulk-{n}", "domain": domain, **fields}
         for n in range(200)
         for domain in (None, "go.ana.example")
     ]
+    items: list[dict[str, Any]] = [{"action": "create", "noun": "url", "fields": link} for link in links]
     with recorded_statements() as statements:
         results = bulk(ana, *items)
     assert {result["status"] for result in results} == {200}
     assert len(statements) < 40, "\n".join(statements)
-    assert [result["short"].rpartition("/")[2] for result in results] == [item["fields"]["custom"] for item in items]
+    assert [result["short"].rpartition("/")[2] for result in results] == [link["custom"] for link in links]
     link = ana.details("url", results[7]["id"])
     assert (link["longurl"], link["channel"], link["pixels"], link["campaign"]) == (
         "https://n3.example/",

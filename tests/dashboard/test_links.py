@@ -1,6 +1,7 @@
 """Dashboard pages of a link: editor, statistics, dry run, and access by other accounts."""
 
 import re
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
@@ -34,32 +35,32 @@ def _fields(page: Any) -> dict[str, Any]:
     return fields
 
 
+_OPTIONS: Mapping[str, Any] = {
+    "url": TARGET,
+    "custom": "spring",
+    "title": "Sale ☀",
+    "description": "two\r\nlines",
+    "status": "private",
+    "expiry": "2999-12-31T23:59",
+    "clicklimit": "100",
+    "expiryurl": "https://example.com/over",
+    "password": "secret",
+    "type": "frame",
+    "geotarget.location": ["Germany", "", "Spain"],
+    "geotarget.link": ["https://example.com/de", "", "https://example.com/es"],
+    "deeplink.apple": "https://apps.apple.com/app/1",
+    "deeplink.google": "",
+    "parameters.name": "utm_source",
+    "parameters.value": "letter",
+    "metatitle": "A card",
+}
+
+
 def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashboard: Browser) -> None:
     pixel = ana.add("pixel", type="gapixel", name="Shop", tag="G-1")
     channel = ana.add("channel", name="Letter")
     campaign = ana.add("campaign", name="Spring")
-    form: dict[str, Any] = {
-        "url": TARGET,
-        "custom": "spring",
-        "title": "Sale ☀",
-        "description": "two\r\nlines",
-        "campaign": campaign,
-        "channel": ["", channel],
-        "pixels": ["", pixel],
-        "status": "private",
-        "expiry": "2999-12-31T23:59",
-        "clicklimit": "100",
-        "expiryurl": "https://example.com/over",
-        "password": "secret",
-        "type": "frame",
-        "geotarget.location": ["Germany", "", "Spain"],
-        "geotarget.link": ["https://example.com/de", "", "https://example.com/es"],
-        "deeplink.apple": "https://apps.apple.com/app/1",
-        "deeplink.google": "",
-        "parameters.name": "utm_source",
-        "parameters.value": "letter",
-        "metatitle": "A card",
-    }
+    form = {**_OPTIONS, "campaign": campaign, "channel": ["", channel], "pixels": ["", pixel]}
     assert dashboard.submit_for_message("/links/new", **form).startswith("Your link is ready. go.localhost:8000/spring")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     details = ana.details("url", link)

@@ -104,24 +104,12 @@ def fill(person: Person, service: AsgiClient) -> None:
     text = {"name": "A", "email": "a@example.com", "message": "Hi\nthere", "choice": "Red", "created": 1_790_000_000}
     row = {"account": person.account, "overlay": 1, "link": link, **text}
     person.write(lambda tx: tx.execute(insert(schema.submissions).values(row)))
-    bio = person.get("/bios")["data"]["bios"][-1]
+    bio = person.get("/bios")["data"]["bios"][-1]["shorturl"][len(BASE) :]
     code = person.get("/qr")["data"]["qrs"][0]["link"].rpartition("/")[2]
-    for path in (
-        "/plain",
-        "/plain",
-        "/r/rotating",
-        f"/{code}",
-        file["shorturl"][len(BASE) :],
-        bio["shorturl"][len(BASE) :],
-    ):
-        for agent in (
-            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-            "curl/8.0",
-            "Googlebot/2.1",
-        ):
-            service.get(
-                path, headers={"User-Agent": agent, "Referer": "https://news.example/", "Accept-Language": "de"}
-            )
+    for path in ("/plain", "/plain", "/r/rotating", f"/{code}", file["shorturl"][len(BASE) :], bio):
+        for agent in (FIREFOX, "curl/8.0", "Googlebot/2.1"):
+            headers = {"User-Agent": agent, "Referer": "https://news.example/", "Accept-Language": "de"}
+            service.get(path, headers=headers)
 
 
 def _add_bio_page_with_pictures(person: Person) -> None:
