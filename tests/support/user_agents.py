@@ -291,4 +291,26 @@ bot|Unknown|Unknown|Other|W3C_Validator/1.3 http://validator.w3.org/services
 bot|Unknown|Unknown|Other|Chrome Privacy Preserving Prefetch Proxy
 bot|Flipboard|Unknown|Other|Mozilla/5.0 (Macintosh; Intel Mac OS X 10.9; rv:28.0) Gecko/20100101 Firefox/28.0 (FlipboardProxy/1.2; +http://flipboard.com/browserproxy)
 bot|Yahoo|Unknown|Other|YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html
+preview|Steam|Unknown|Other|Valve/Steam HTTP Client 1.0 (SteamChatURLLookup)
+preview|Hatena|Unknown|Other|HatenaBookmark/4.0 (Hatena::Bookmark; Analyzer)
+preview|Hatena|Unknown|Other|Hatena::Fetcher/0.01 (master) Furl/3.13
+preview|Fastmail|Unknown|Other|FastmailUA/1.0
+preview|GitHub|Unknown|Other|github-camo (c006e452)
+preview|Shortwave|Unknown|Other|Shortwave Image Fetcher
+preview|WhatsApp|Unknown|Other|WhatsApp
+preview|Viber|Unknown|Other|Viber
+bot|Google|Unknown|Other|Mozilla/5.0 (Linux; Android 8.0; Pixel 2 Build/OPD3.170816.012; Storebot-Google/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/81.0.4044.138 Mobile Safari/537.36
+bot|Google|Unknown|Other|Mozilla/5.0 AppleWebKit/537.36 Chrome/139.0.7258.127 Safari/537.36 Google-Ads-Conversions
+bot|Unknown|Unknown|Other|Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/49.0.2623.75 Safari/537.36 Google Favicon
+bot|Meta|Unknown|Other|meta-externalads/1.1
+bot|Unknown|Unknown|Other|Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 5.0) LinkCheck by Siteimprove.com
+bot|Unknown|Unknown|Other|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/97.0.4692.71 Safari/537.36 (ThousandEyes Agent)
+bot|Unknown|Unknown|Other|Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1; Trident/5.0; AppInsights)
+bot|Unknown|Unknown|Other|Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1; Netcraft SSL Server Survey - contact info@netcraft.com)
+bot|Unknown|Unknown|Other|Mozilla/5.0 (Windows NT 5.1) brokenlinkcheck.com/1.2
+bot|Unknown|Unknown|Other|UM-Bentley-Archive-It
+bot|Unknown|Unknown|Other|updown.io daemon 2.11
+bot|Unknown|Unknown|Other|larbin_2.6.2 (larbin@correa.org)
+human|Instagram|iOS|Mobile|Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 334.0.4.32.98 (iPhone14,5; iOS 17_5; de_DE; de; scale=3.00; 1170x2532; 612345678)
+human|Chrome|Android|Mobile|Mozilla/5.0 (Linux; Android 16; Pixel 10 Pro XL Build/CP1A.260305.018; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/146.0.7680.174 Mobile Safari/537.36 MetaIAB Facebook
 """
