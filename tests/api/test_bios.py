@@ -114,6 +114,9 @@ def test_block_accepts_mail_phone_and_enabled_schemes(ana: Person, settings: Set
         refused(ana.call("POST", "/bio/add", {"name": "x", "blocks": [block]}), 400, "blocks")
     message = _refused_block(ana, {"type": "link", "title": "x", "url": "mailto:a@b.example?subject=a b"})
     assert message.startswith("blocks[17].url must not contain spaces")
+    for url in ("tel:+49 30 1234567", "TEL:030\u00a01234567"):
+        message = _refused_block(ana, {"type": "link", "title": "x", "url": url})
+        assert message.endswith("write its number as in tel:+49301234567.")
 
 
 def _refused_block(person: Person, block: dict[str, Any]) -> str:

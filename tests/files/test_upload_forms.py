@@ -182,6 +182,26 @@ def test_part_or_compressed_file_in_form_is_rejected(header: str, value: str, an
     assert _is_empty(ana, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("header", "part", "whole"),
+    [
+        ("Upload-Offset", "2000", "0"),
+        ("Upload-Complete", "?0", "?1"),
+        ("Upload-Incomplete", "?1", "?0"),
+        ("Tus-Resumable", "1.0.0", None),
+    ],
+)
+def test_part_of_resumable_upload_is_rejected(
+    header: str, part: str, whole: str | None, ana: Person, tmp_path: Path
+) -> None:
+    response = ana.call("POST", "/files/upload/a.txt", content=CONTENT, headers={header: part})
+    assert (response.status_code, response.json()["field"]) == (400, header)
+    assert _is_empty(ana, tmp_path)
+    if whole is not None:
+        response = ana.call("POST", "/files/upload/a.txt", content=CONTENT, headers={header: whole})
+        assert response.status_code == 200
+
+
 @pytest.mark.parametrize("name", ["dztotalchunkcount", "chunks", "qqtotalparts", "resumableTotalChunks"])
 def test_chunk_of_a_file_is_rejected(name: str, ana: Person, tmp_path: Path) -> None:
     count = (_disposition(name), b"3")

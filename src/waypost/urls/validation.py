@@ -17,6 +17,8 @@ _AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d+)?\Z")
 _TWO_SCHEMES = re.compile(r"https?://https?(:/|//)", re.IGNORECASE)
 _LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
 _NO_ADDRESS = re.compile(r"[^ ]+ must begin with http://, https://.*, such as https://example\.com/\.\Z")
+_NUMBER_SCHEMES = frozenset({"tel", "sms", "smsto"})
+"""Schemes of phone numbers, in which an encoded space cannot be dialed."""
 _WEB_PORTS = {"http": 80, "https": 443}
 
 
@@ -114,6 +116,8 @@ def _check(url: str, field: str, extra: frozenset[str] = frozenset()) -> None:
             raise invalid(field, f"{field} must begin with {allowed}.")
         raise invalid(field, f"{field} must begin with http:// or https://.")
     if _BLANK.search(url):
+        if scheme in _NUMBER_SCHEMES:
+            raise invalid(field, f"{field} must not contain spaces: write its number as in tel:+49301234567.")
         raise invalid(
             field,
             f"{field} must not contain spaces, control characters or backslashes; percent-encode them, such as %20.",
