@@ -12,6 +12,8 @@ human|Edge|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) AppleWebKit/
 human|Google|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) GSA/300.0 Mobile/15E148 Safari/604.1
 human|Facebook|iOS|Tablet|Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [FBAN/FBIOS;FBAV/400;FBDV/iPad13,1]
 human|Facebook|Android|Mobile|[FBAN/EMA;FBBV/1;FBAV/300.0;FBDV/SM-A105F;FBLC/de_DE;FBSV/10;FBDM/{density=2.0}]
+human|Facebook|Android|Mobile|[FBAN/MessengerLite;FBAV/310.0.0.4.111;FBDV/SM-A105F;FBSV/9;FBLC/de_DE]
+human|Facebook|Android|Mobile|[FBAN/PAAA;FBAV/400.0.0.20.90;FBDV/Pixel 7;FBSV/14;FBLC/en_US]
 human|Chrome|HarmonyOS|Mobile|Mozilla/5.0 (Phone; OpenHarmony 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/114.0.0.0 Safari/537.36  ArkWeb/4.1.6.1 Mobile
 human|Huawei Browser|HarmonyOS|Mobile|Mozilla/5.0 (Phone; OpenHarmony 4.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/114.0.0.0 Safari/537.36 ArkWeb/4.1.6.1 Mobile HuaweiBrowser/5.0.4.300
 human|Chrome|HarmonyOS|Tablet|Mozilla/5.0 (Tablet; OpenHarmony 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/132.0.0.0 Safari/537.36 ArkWeb/6.0

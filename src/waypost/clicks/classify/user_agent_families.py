@@ -104,6 +104,8 @@ SYSTEM_PARTS = {
     # Apps that name their system themselves, without a common form.
     "fb4a": "Android",
     "fban/ema": "Android",  # Facebook Lite
+    "fban/messengerlite;": "Android",
+    "fban/paaa": "Android",  # Meta Business Suite
     "openharmony": "HarmonyOS",
     "android": "Android",
     "iphone": "iOS",
@@ -133,8 +135,8 @@ _DEVICE_PARTS: tuple[tuple[Device, str], ...] = (
     (
         "Mobile",
         "mobi|phone|ipod|blackberry|bb10|symb|series60|series40|nokia|kaios|j2me|midp|opera mini|ucbrowser|ucweb|"
-        "fennec|webos/|palm|instagram|snapchat|harmonyos|fb4a|fban/ema|fbios|forios|orca-android|twitterandroid|"
-        "telegram-android|for android|redditandroid|ddg_android|reddit/",
+        "fennec|webos/|palm|instagram|snapchat|harmonyos|fb4a|fban/ema|fban/messengerlite;|fban/paaa|fbios|forios|"
+        "orca-android|twitterandroid|telegram-android|for android|redditandroid|ddg_android|reddit/",
     ),
     ("Tablet", "android"),  # Android phones contain Mobile
     ("Desktop", "windows|macintosh|mac os x|mac_powerpc|x11|linux|cros|bsd|sunos|haiku|win98|win95|winnt|openharmony"),
