@@ -41,8 +41,7 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
     "Addresses": {
         "base_url": Note(
             "https://go.example.com",
-            "New short URLs begin with it. Short URLs with the old host end, unless its proxy redirects to"
-            " the new one.",
+            "New short URLs begin with it. Short URLs with the old host end, unless `WAYPOST_FORMER_HOSTS` names it.",
         ),
         "dashboard_url": Note(
             "https://dash.example.com",
