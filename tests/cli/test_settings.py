@@ -33,6 +33,23 @@ def test_settings_have_value_and_source(run: RunCommand, tmp_path: Path, monkeyp
     assert "hidden" not in run("settings").out
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql:///app?host=127.0.0.1&port=1&password=hidden", "postgresql:///app?host=127.0.0.1&port=1"),
+        ("postgresql://ana:hidden@127.0.0.1:1/app?sslpassword=hidden", "postgresql://ana:***@127.0.0.1:1/app"),
+    ],
+)
+def test_password_among_parameters_of_database_is_hidden(
+    url: str, shown: str, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
+    for command in ("settings", "doctor"):
+        completed = run(command)
+        assert "hidden" not in completed.out + completed.err
+        assert shown in completed.out
+
+
 def test_help_has_all_commands_in_groups(run: RunCommand) -> None:
     text = run("--help").out
     groups = ("Run the service", "Keep and move data", "Accounts and plans", "Moderation", "Deploy and connect")

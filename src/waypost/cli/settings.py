@@ -5,11 +5,10 @@ import tomllib
 from typing import Any
 
 from pydantic import SecretStr
-from sqlalchemy import make_url
 
 from waypost.cli import access, console
 from waypost.cli.console import AsJson
-from waypost.core import secret_files
+from waypost.core import secret_files, setting_urls
 from waypost.core.settings import Settings, config_file
 
 _PREFIX = "WAYPOST_"
@@ -50,7 +49,7 @@ def _shown(name: str, settings: Settings) -> str:
     value: Any = getattr(settings, name)
     text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
     if name == "database_url" and text:
-        return make_url(text).render_as_string(hide_password=True)
+        return setting_urls.without_password(text)
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(map(str, value))
     return _HIDDEN if name in secret_files.SECRETS and text else text

@@ -55,6 +55,13 @@ def database(value: str) -> str:
     return value
 
 
+def without_password(url: str) -> str:
+    """Return the URL of a database with a hidden password, and without those that are parameters."""
+    parsed = make_url(url)
+    secrets = [name for name in parsed.query if "password" in name.lower()]
+    return parsed.difference_update_query(secrets).render_as_string(hide_password=True)
+
+
 def bucket(value: str) -> str:
     """Return the URL of a bucket. Raises ValueError."""
     parts = urlsplit(value)

@@ -287,7 +287,7 @@ class Settings(BaseSettings):
             return str(self.data_dir.resolve())
         if self.database_file is not None:
             return str(self.database_file)
-        return make_url(self.database_url).render_as_string(hide_password=True)
+        return setting_urls.without_password(self.database_url)
 
     @cached_property
     def proxies(self) -> tuple[Network, ...]:
