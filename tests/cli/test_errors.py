@@ -1,6 +1,8 @@
 """Errors of the database at the command line: one sentence, and a traceback only with --debug."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -31,6 +33,24 @@ def test_damaged_database_is_one_sentence(run_migrated: RunCommand, words: tuple
     message = "waypost: The database is damaged: database disk image is malformed (SQLITE_CORRUPT). Restore"
     assert completed.err.startswith(message)
     assert completed.err.count("\n") == 1
+
+
+def test_file_that_is_no_database_is_one_sentence(run_migrated: RunCommand) -> None:
+    Path("data/waypost.db").write_bytes(b"another file" * 1000)
+    for words in (("account", "list"), ("backup", "saved.tar.gz"), ("clicks", "verify")):
+        completed = run_migrated(*words)
+        assert completed.err.startswith("waypost: The database is damaged: file is not a database (SQLITE_NOTADB). Res")
+        assert completed.err.count("\n") == 1
+
+
+def test_database_without_a_table_is_one_sentence(run_migrated: RunCommand) -> None:
+    with closing(sqlite3.connect("data/waypost.db")) as database:
+        database.execute("DROP TABLE channels")
+    completed = run_migrated("backup", "saved.tar.gz")
+    assert completed.err.startswith("waypost: The database lacks the table channels. Restore the newest backup")
+    completed = run_migrated("doctor")
+    assert (completed.code, "W016 The database" in completed.out) == (1, True)
+    assert "lacks the tables channels." in completed.out
 
 
 @pytest.mark.parametrize("table", ["links", "campaigns", "click_times", "events", "aliases"])

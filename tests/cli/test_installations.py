@@ -107,6 +107,22 @@ def test_serve_refuses_a_folder_that_lost_its_database(
     assert (data / "waypost.db").exists() == (content is not None)
 
 
+@pytest.mark.parametrize("state", ["missing", "empty", "folder"])
+def test_command_names_a_folder_that_lost_its_database(state: str, run: RunCommand, working_folder: Path) -> None:
+    data = working_folder / "data"
+    data.mkdir(mode=0o700)
+    (data / "installation-id").touch(0o600)
+    if state == "folder":  # as Docker creates it for a file that is mounted and missing
+        (data / "waypost.db").mkdir()
+    elif state == "empty":
+        (data / "waypost.db").touch(0o600)
+    word = "empty" if state == "empty" else "missing"
+    text = f"The database {data / 'waypost.db'} is {word}, but the data folder is that of an installation."
+    for words in (("account", "list"), ("backup", "saved.tar.gz"), ("doctor",)):
+        completed = run(*words)
+        assert (completed.code, text in completed.out + completed.err) == (1, True), completed
+
+
 def test_folder_of_another_installation_is_refused(settings: Settings, tmp_path: Path) -> None:
     installation.open_database(settings).close()
     written = (tmp_path / "installation-id").read_text()

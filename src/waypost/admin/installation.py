@@ -14,7 +14,7 @@ from waypost.admin import private_files
 from waypost.core.errors import Kind, NoInstallation, Problem
 from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.core.settings import Settings
-from waypost.db import engines, write_queue
+from waypost.db import engines, faults, write_queue
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
 from waypost.db.upgrade import current_revision, upgrade
@@ -81,8 +81,13 @@ def open_database(settings: Settings) -> Database:
 def _require_tables(settings: Settings, database: Database) -> None:
     """Raise UNAVAILABLE for an empty database next to the data folder of an installation."""
     if any(_traces(settings.data_dir)) and database.read(current_revision) is None:
-        text = f"The database {settings.location} has no tables, but the data folder is that of an installation."
-        raise Problem(Kind.UNAVAILABLE, f"{text} Correct WAYPOST_DATABASE_URL. {LOST_HINT}")
+        raise _without_tables(settings)
+
+
+def _without_tables(settings: Settings) -> Problem:
+    text = f"The database {settings.location} has no tables, but the data folder is that of an installation."
+    repair = "Correct WAYPOST_DATABASE_URL. " if settings.database_url else ""
+    return Problem(Kind.UNAVAILABLE, f"{text} {repair}{LOST_HINT}")
 
 
 @contextmanager
@@ -112,11 +117,14 @@ def _remove_empty(folder: Path) -> None:
 
 
 def lost_database(settings: Settings) -> str:
-    """Return a sentence if the SQLite file of an installation is missing; "" if it exists, or for a new folder."""
+    """Return a sentence if the SQLite file of an installation is missing or empty; "" otherwise, as in a new folder."""
     file = settings.database_file
     with suppress(OSError):
-        if file is not None and not file.exists() and any(_traces(settings.data_dir)):
-            return f"The database {file} is missing, but the data folder is that of an installation."
+        is_missing = file is not None and not file.is_file()
+        is_empty = file is not None and not is_missing and file.stat().st_size == 0
+        if (is_missing or is_empty) and any(_traces(settings.data_dir)):
+            fault = "missing" if is_missing else "empty"
+            return f"The database {file} is {fault}, but the data folder is that of an installation."
     return ""
 
 
@@ -133,6 +141,8 @@ def open_installation(settings: Settings) -> Database:
     Only `open_unmigrated_database` creates an installation, for `serve` and `restore`.
     """
     file = settings.database_file
+    if lost := lost_database(settings):
+        raise Problem(Kind.UNAVAILABLE, f"{lost} {LOST_HINT}")
     try:
         if file is not None and not stat.S_ISREG(file.stat().st_mode):
             raise NoInstallation(settings.location)
@@ -144,7 +154,8 @@ def open_installation(settings: Settings) -> Database:
     database = connect(settings.database)
     if database.read(current_revision) is None:
         database.close()
-        raise NoInstallation(settings.location)
+        is_lost = any(_traces(settings.data_dir))
+        raise _without_tables(settings) if is_lost else NoInstallation(settings.location)
     return database
 
 
@@ -165,13 +176,15 @@ def open_unmigrated_database(settings: Settings) -> Database:
 
 
 def connect(url: str) -> Database:
-    """Open a database, which can be empty. Raises UNAVAILABLE."""
+    """Open a database, which can be empty. Raises UNAVAILABLE; DatabaseError if it is damaged."""
     database = Database(url)
     try:
         refusal = database.read(engines.find_refusal)
         database.read(current_revision)
     except DatabaseError as error:
         database.close()
+        if faults.classify(error) is faults.Fault.DAMAGE:
+            raise  # its sentence has the repair
         raise Problem(Kind.UNAVAILABLE, "The database cannot be read.") from error
     if refusal is not None:
         database.close()

@@ -24,7 +24,7 @@ from waypost.core.settings import Settings
 from waypost.db import distribution, engines, faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
-from waypost.db.upgrade import current_revision, known_revisions, latest_revision
+from waypost.db.upgrade import current_revision, known_revisions, latest_revision, missing_tables
 from waypost.storage.factory import PROBES, lost_objects, open_store, probe
 from waypost.transfer.migrate import database as migrate_database
 from waypost.urls import www_hosts
@@ -81,9 +81,12 @@ def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
 
 def _content(settings: Settings, opened: Database) -> list[Finding]:
     where = settings.database_file or "the database server"
-    if damage := health.damage(opened):
-        text = f"The database {where} is damaged: {reasons.clean(damage)}."
-        return [Finding("W016", "error", text, "Stop the service, and restore the newest backup into an empty folder.")]
+    damage = health.damage(opened)
+    lost = [] if damage else opened.read(missing_tables)
+    if damage or lost:
+        fault = f"is damaged: {reasons.clean(damage)}" if damage else f"lacks the tables {', '.join(lost)}"
+        hint = "Stop the service, and restore the newest backup into an empty folder."
+        return [Finding("W016", "error", f"The database {where} {fault}.", hint)]
     fault = health.database_fault(settings, opened) or health.lock_fault(opened) or health.write_fault(opened)
     hint = "Check the lock of other programs, the rights and the disk of the database."
     return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
@@ -244,6 +247,7 @@ def _sqlite(settings: Settings) -> Iterator[Finding]:
 def _database(settings: Settings) -> Iterator[Finding]:
     if lost := installation.lost_database(settings):
         yield Finding("W015", "error", lost, installation.LOST_HINT)
+        return
     file = settings.database_file
     with suppress(PermissionError):  # then the database reports it
         if file is not None and not file.exists():

@@ -160,7 +160,7 @@ def _sentence(error: Exception) -> tuple[str, str]:
     if isinstance(error, Problem):
         cause = faults.error_reason(error)
         return error.message, cause and f"({cause})"
-    return (faults.sentence(error), "") if isinstance(error, faults.DBAPIError) else ("", "")
+    return faults.sentence(error), ""
 
 
 def print_version() -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from enum import Enum, auto
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchTableError, OperationalError
 
 from waypost.core import reasons
 from waypost.db.postgres import IDLE_IN_TRANSACTION
@@ -76,8 +76,15 @@ def error_reason(error: BaseException) -> str:
     return reasons.clean(getattr(diagnostics, "message_primary", None) or str(cause.orig))
 
 
-def sentence(error: DBAPIError) -> str:
-    """Return the sentence for an administrator: the reason, the code, and the repair if there is one."""
+def sentence(error: Exception) -> str:
+    """Return the sentence for an administrator: the reason, the code, and the repair if there is one.
+
+    Return "" for an error that is none of the database.
+    """
+    if isinstance(error, NoSuchTableError):
+        return f"The database lacks the table {error}. Restore the newest backup into an empty installation."
+    if not isinstance(error, DBAPIError):
+        return ""
     code = sqlstate(error) or getattr(error.orig, "sqlite_errorname", "") or type(error.orig).__name__
     text = f"{error_reason(error)} ({code})"
     if classify(error) is Fault.DAMAGE:

@@ -15,6 +15,7 @@ from waypost.core.errors import Kind, Problem
 from waypost.db import faults
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
+from waypost.db.schema.columns import metadata
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
@@ -84,6 +85,13 @@ def current_revision(tx: Connection) -> str | None:
     if not inspect(tx).has_table(_VERSION.name):
         return None
     return tx.execute(select(_VERSION.c.version_num)).scalar_one_or_none()
+
+
+def missing_tables(tx: Connection) -> list[str]:
+    """Return the tables that a database of this version lacks; none of an older one, which is not migrated yet."""
+    if current_revision(tx) != latest_revision():
+        return []
+    return sorted(metadata.tables.keys() - set(inspect(tx).get_table_names()))
 
 
 def latest_revision() -> str:
