@@ -24,6 +24,24 @@ def role_without_rights(postgres: str) -> Iterator[str]:
         admin.execute('DROP ROLE "app-1"')
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_database_with_another_encoding_is_refused(
+    encoding: str, run: RunCommand, postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = f"CREATE DATABASE encoded ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+    with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
+        admin.execute(create.encode())
+        try:
+            monkeypatch.setenv("WAYPOST_DATABASE_URL", f"{postgres}/encoded")
+            for words in (("doctor",), ("account", "list"), ("serve", "--port", free_port())):
+                completed = run(*words)
+                assert completed.code in (1, 2)
+                printed = completed.out + completed.err
+                assert f"The database has the encoding {encoding}, which cannot store every text." in printed
+        finally:
+            admin.execute("DROP DATABASE encoded WITH (FORCE)")
+
+
 @pytest.mark.parametrize("words", [("account", "list"), ("backup", "saved.tar.gz"), ("plan", "list")])
 def test_damaged_database_is_one_sentence(run_migrated: RunCommand, words: tuple[str, ...]) -> None:
     for table in ("accounts", "plans"):

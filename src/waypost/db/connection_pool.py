@@ -43,7 +43,7 @@ def create(
     engine = create_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
         json_serializer=dump_json,
-        connect_args=keepalive,
+        connect_args={"client_encoding": "utf8", **keepalive},
         pool_size=size,
         max_overflow=overflow,
         pool_timeout=5,

@@ -1,4 +1,4 @@
-"""Servers that speak the protocol of PostgreSQL but are another engine: those on which waypost would not be exact."""
+"""Servers that speak the protocol of PostgreSQL on which waypost would not be exact: other engines and encodings."""
 
 from typing import NamedTuple
 
@@ -26,6 +26,11 @@ def find_refusal(tx: Connection) -> Refusal | None:
     """Return why waypost cannot use the server; None for PostgreSQL, SQLite, and engines that have what it needs."""
     if tx.dialect.name != "postgresql":
         return None
+    encoding = tx.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding != "UTF8":
+        reason = f"The database has the encoding {encoding}, which cannot store every text."
+        repair = "Create one with ENCODING 'UTF8' TEMPLATE template0; pg_dump and pg_restore move data into it."
+        return Refusal(reason, repair)
     version = str(tx.execute(text("SELECT version()")).scalar_one())
     if "CockroachDB" in version:
         return _COCKROACH
