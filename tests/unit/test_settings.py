@@ -161,3 +161,34 @@ def test_invalid_value_in_secret_file_names_the_setting_and_not_the_value(
 def test_address_of_server_with_more_than_a_path_is_refused(name: str, rest: str) -> None:
     with pytest.raises(ValidationError, match="without a user name, query or fragment"):
         Settings.model_validate({name: f"https://{rest}"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SMTP_URL", "smtp://user:pa/hidden@mail.example.com:587"),
+        ("SMTP_URL", "smtp://user:hidden#pa@mail.example.com:587"),
+        ("SMTP_URL", "smtp://user:hidden[@mail.example.com"),
+        ("STORAGE_ENDPOINT", "https://s3.example.com:hidden"),
+        ("TRACES_URL", "http://collector.example.com:hidden/v1/traces"),
+        ("BASE_URL", "https://go.example.com:hidden"),
+        ("DASHBOARD_URL", "https://dash.example.com:0"),
+        ("ROOT_REDIRECT", "https://www.example.com:hidden/"),
+        ("IMPORT_HOSTS", "shlink.internal:hidden"),
+    ],
+)
+def test_url_that_cannot_be_split_is_refused_without_a_part_of_it(
+    name: str, value: str, run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"WAYPOST_{name}", value)
+    completed = run("doctor")
+    assert completed.code == 2
+    message = f"W000 WAYPOST_{name}: must have a valid host, and a port from 1 to 65535 or none"
+    assert completed.err.startswith(message)
+    assert "hidden" not in completed.err
+    assert ("%2F" in completed.err) == (name == "SMTP_URL")
+
+
+def test_mail_server_with_more_than_a_host_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be smtp:// or smtps:// and a host"):
+        Settings.model_validate({"smtp_url": "smtp://user:25#password@mail.example.com"})

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import SecretStr
 from sqlalchemy import make_url
@@ -16,11 +16,23 @@ _WEB_PORTS = (80, 443)
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 
 
+def _split(value: str, *, repair: str = "") -> SplitResult:
+    """Return the parts of a URL. Raises ValueError with the repair, without a part of the value: it can be a secret."""
+    try:
+        parts = urlsplit(value)
+        is_valid = parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValueError(f"must have a valid host, and a port from 1 to 65535 or none{repair}")
+    return parts
+
+
 def origin(value: str) -> str:
     """Return a public URL in its canonical form. Raises ValueError."""
     if not value:
         return value
-    parts = urlsplit(value.strip().rstrip("/"))
+    parts = _split(value.strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
         raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
     if parts.username is not None:
@@ -72,7 +84,7 @@ def bucket(value: str) -> str:
 
 def endpoint(value: str) -> str:
     """Return the URL of an S3-compatible store, without a trailing slash. Raises ValueError."""
-    parts = urlsplit(value)
+    parts = _split(value)
     is_server = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     if value and (not is_server or parts.username is not None):
         raise ValueError("must be http:// or https:// and a host, without a user name, query or fragment")
@@ -81,7 +93,7 @@ def endpoint(value: str) -> str:
 
 def redirect(value: str, *, base: str) -> str:
     """Return a URL to redirect visitors to; not one of the service itself, which could be a loop. Raises ValueError."""
-    parts = urlsplit(value)
+    parts = _split(value)
     host = ascii_host(parts.hostname or "")
     is_readable = value.isprintable() and not any(map(str.isspace, value))
     if value and (parts.scheme not in ("http", "https") or not host or not is_readable):
@@ -93,8 +105,9 @@ def redirect(value: str, *, base: str) -> str:
 
 def smtp_server(value: SecretStr) -> SecretStr:
     """Return the URL of an SMTP server. Raises ValueError."""
-    parts = urlsplit(value.get_secret_value())
-    if value.get_secret_value() and (parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.port == 0):
+    parts = _split(value.get_secret_value(), repair="; write / # ? [ and % in the password as %2F %23 %3F %5B and %25")
+    is_server = parts.scheme in ("smtp", "smtps") and parts.hostname and not parts.query and not parts.fragment
+    if value.get_secret_value() and not (is_server and parts.path in ("", "/")):
         raise ValueError("must be smtp:// or smtps:// and a host, such as smtp://user:password@mail.example.com:587")
     if not unquote(parts.username or "").isprintable():
         raise ValueError("must have a user name without control characters")
@@ -116,8 +129,8 @@ def host_ports(value: str) -> frozenset[tuple[str, int]]:
     for part in (part.strip().lower() for part in value.split(",")):
         if not part:
             continue
-        parts = urlsplit(f"//{f'[{part}]' if is_ip_address(part) and ':' in part else part}")
-        if not parts.hostname or parts.port == 0 or re.search(r"[/?#@\s]", part):
+        parts = _split(f"//{f'[{part}]' if is_ip_address(part) and ':' in part else part}")
+        if not parts.hostname or re.search(r"[/?#@\s]", part):
             raise ValueError(f"must be hosts such as shlink.internal or 10.0.0.7:8080, separated by commas, not {part}")
         host = ascii_host(parts.hostname) or parts.hostname
         pairs.update((host, port) for port in ([parts.port] if parts.port else _WEB_PORTS))
