@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,13 @@ def test_compose_file_is_complete(name: str) -> None:
         assert Settings(**settings).proxies
         assert settings["trusted_proxies"].split(", ") == list(services["caddy"]["networks"]["inside"].values())
     assert compose["networks"]["inside"]["enable_ipv6"] is True  # else IPv6 visitors share an address
+    addresses = services["caddy"]["networks"]["inside"].values()
+    for address, network in zip(addresses, compose["networks"]["inside"]["ipam"]["config"], strict=True):
+        of_caddy, subnet, others = ip_address(address), ip_network(network["subnet"]), ip_network(network["ip_range"])
+        assert of_caddy in subnet
+        assert others.subnet_of(subnet)  # type: ignore[arg-type]  # both have the same version
+        assert of_caddy not in others  # else Docker gives it to a container that starts before Caddy
+        assert ip_address(network["gateway"]) not in others
     pinned = [service["image"] for service in services.values() if not service["image"].startswith("waypost:")]
     assert [image for image in pinned if not re.search(r":\d+\.\d+", image)] == []
     assert [name for name, service in services.items() if "max-size" not in service["logging"]["options"]] == []
