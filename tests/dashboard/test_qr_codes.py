@@ -217,24 +217,6 @@ def test_logo_of_a_saved_code_is_shown_to_its_owner_only(ana: Person, ben: Perso
     assert [dashboard.get(f"/qr/{other}/logo").status_code for other in (foreign, plain)] == [404, 404]
 
 
-def _own_styles(page: Any) -> list[Any]:
-    group = page.text.partition("<legend>My styles</legend>")[2].partition("</fieldset>")[0]
-    return [json.loads(html.unescape(fields)) for fields in re.findall(r'data-fields="([^"]+)"', group)]
-
-
-def test_styles_of_other_codes_can_be_used_again(ana: Person, ben: Person, dashboard: Browser) -> None:
-    assert _own_styles(dashboard.get("/qr/new")) == []
-    new_code(ana)
-    new_code(ben, foreground="#101010")
-    for name in ("First", "Same style"):
-        new_code(ana, name=name, foreground="#102040", modules="dots", gradient={"color": "#401060"}, caption="Scan me")
-    new_code(ana, eyes="leaf", margin=6)
-    leaf, dots = _own_styles(dashboard.get("/qr/new"))
-    assert (leaf["eyes"], leaf["margin"], leaf["blend"]) == ("leaf", "6", "")
-    assert (dots["foreground"], dots["modules"], dots["caption"]) == ("#102040", "dots", "Scan me")
-    assert (dots["blend"], dots["gradient.color"], dots["gradient.type"]) == ("on", "#401060", "linear")
-
-
 @ON_BOTH_DATABASES
 def test_former_logos_are_offered_once_and_used_by_owner_only(ana: Person, ben: Person, dashboard: Browser) -> None:
     first, _ = new_code(ana, logo=LOGO)

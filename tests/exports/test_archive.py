@@ -52,7 +52,7 @@ NOT_EXPORTED_COLUMNS = {
     "qrs": {"logo"},
     "shares": {"password", "token"},
     "bio_pictures": {"data"},
-    **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates")},
+    **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
 
 

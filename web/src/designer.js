@@ -62,11 +62,12 @@ removeButton.addEventListener("click", () => {
 
 if (!dataField.disabled) showLogo(dataField.value);
 
-// Buttons that fill in fields: color presets, and the repair of a contrast, which comes with each preview.
+// Buttons that fill in fields: saved styles, color presets, and the repair of a contrast, which comes with each preview.
 const form = document.querySelector(".designer");
 form.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-fields]");
   if (!button) return;
+  event.preventDefault(); // without scripts, a saved style is applied by the server
   const fields = Object.entries(JSON.parse(button.dataset.fields));
   for (const [name, value] of fields) {
     const field = form.elements[name];
@@ -78,6 +79,15 @@ form.addEventListener("click", (event) => {
   first.dispatchEvent(new Event("input", { bubbles: true }));
   if (!button.closest("fieldset")) first.focus();
 });
+
+// The fields of saved styles do not change the code.
+form.addEventListener(
+  "input",
+  (event) => {
+    if (event.target.closest("#my-styles")) event.stopPropagation();
+  },
+  true,
+);
 
 // The width of the PDF files.
 const width = document.querySelector("[data-cm]");

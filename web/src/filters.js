@@ -13,8 +13,13 @@ function showCount(sheet) {
   label.hidden = label.textContent === "0";
 }
 
-/** Selects the order of the rows, which a head of a column can change. */
+/** Selects the order of the rows, which a head of a column can change, and marks the saved view that they show. */
 export function showOrder(rows) {
   const select = $(".filter-sheet [name=order]");
   if (select) select.value = rows.dataset.order;
+  const current = $(".views [aria-current]", rows)?.href;
+  for (const link of document.querySelectorAll(".view-links a")) {
+    if (link.href === current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
 }

@@ -14,7 +14,7 @@ let submitted = null;
 function content(form) {
   const fields = new FormData(form);
   for (const { name } of form.querySelectorAll("[autocomplete=current-password]")) fields.delete(name);
-  for (const name of ["token", "version", "next", "view", "id"]) fields.delete(name);
+  for (const name of ["token", "version", "next", "view", "id", "style", "style_name"]) fields.delete(name);
   return new URLSearchParams([...fields].filter(([, value]) => typeof value === "string")).toString();
 }
 

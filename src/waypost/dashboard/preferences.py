@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -75,10 +75,11 @@ def language(request: Request, session: SignedIn | None, *, pseudo: bool) -> str
     )
 
 
-def store(context: "PageContext", cookie: str, value: str) -> Response:
-    """Set the cookie of a preference, and return to the page with the form."""
+def store(context: "PageContext", cookie: str, value: str, *, replaced: str = "") -> Response:
+    """Set the cookie of a preference, and return to the page with the form, without the parameter that it replaces."""
     referrer = urlsplit(context.request.headers.get("referer", ""))
-    path = safe_redirect_path(referrer.path + (f"?{referrer.query}" if referrer.query else ""))
+    parameters = [each for each in parse_qsl(referrer.query, keep_blank_values=True) if each[0] != replaced]
+    path = safe_redirect_path(referrer.path + (f"?{urlencode(parameters)}" if parameters else ""))
     response = RedirectResponse(path, status_code=303)
     context.set_cookie(response, cookie, value, max_age=_COOKIE_SECONDS, path=HOME)
     return response

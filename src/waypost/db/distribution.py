@@ -24,16 +24,17 @@ COPIED = ("plans", "accounts", "domains")
 """Small tables that others are joined with or refer to: every node has all their rows."""
 BY_HOST = "aliases"
 """The table that is read before the account is known. Its rows are distributed by host."""
-_CREDENTIALS = ("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports")
+_OF_DASHBOARD = ("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets")
+"""Small tables of accounts that no other one is joined with: credentials, exports and presets."""
 ITEMS = (
     *(
         table.name
         for table in metadata.sorted_tables
-        if COLUMN in table.c and table.name not in (*STATISTICS, *COPIED, *_CREDENTIALS, BY_HOST)
+        if COLUMN in table.c and table.name not in (*STATISTICS, *COPIED, *_OF_DASHBOARD, BY_HOST)
     ),
     "links_search",  # which the migrations create
 )
-"""The tables of items. Those of credentials stay on the coordinator."""
+"""The tables of items. The small tables of accounts stay on the coordinator."""
 _SIZES = text(
     "SELECT part.relid::regclass::text, pg_total_relation_size(part.relid), class.reltuples::bigint"
     " FROM pg_partition_tree(CAST(:name AS regclass)) AS part JOIN pg_class AS class ON class.oid = part.relid"

@@ -52,6 +52,7 @@ from waypost.items.links.list_pages import pages as link_list_pages
 from waypost.items.links.pages import pages as links_pages
 from waypost.items.links.preview_pages import pages as link_preview_pages
 from waypost.items.links.public import LINKS
+from waypost.items.links.views import pages as link_views_pages
 from waypost.items.moderation.pages import pages as moderation_pages
 from waypost.items.moderation.public import report
 from waypost.items.overlays.api import router as overlays_router
@@ -116,6 +117,7 @@ DASHBOARD_PAGES = (
     *shared_statistics_pages.routes,
     *palette_pages.routes,
     *link_list_pages.routes,
+    *link_views_pages.routes,
     *link_bulk_pages.routes,
     *links_pages.routes,
     *link_preview_pages.routes,

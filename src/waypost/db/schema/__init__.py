@@ -37,6 +37,7 @@ from waypost.db.schema.link_checks import link_checks
 from waypost.db.schema.link_undos import link_undos
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
 from waypost.db.schema.page_counters import page_counters
+from waypost.db.schema.presets import presets
 from waypost.db.schema.resources import (
     aliases,
     campaigns,

@@ -10,7 +10,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Shape
 from waypost.dashboard.preferences import COLUMNS_COOKIE, LINK_COLUMNS
 from waypost.dashboard.routing import Router
-from waypost.items.links import duplicates, list_export, list_search, list_state
+from waypost.items.links import duplicates, list_export, list_search, list_state, views
 from waypost.items.links.form import COLLECTIONS, load_options
 
 pages = Router()
@@ -23,7 +23,7 @@ def list_links(context: PageContext) -> Response:
     query = list_state.parse(context)
     link_filter = query.link_filter
 
-    def work(tx: Connection) -> tuple[Any, Any, list_state.ListDetails]:
+    def work(tx: Connection) -> tuple[Any, Any, list_state.ListDetails, views.Views]:
         selected: dict[str, list[int | str]] = {
             "campaigns": [link_filter.campaign or 0],
             "channels": [link_filter.channel or 0],
@@ -32,15 +32,19 @@ def list_links(context: PageContext) -> Response:
         options = load_options(tx, context.account, names=_OPTIONS, selected=selected)
         page = query.page(tx, context, context.page_request())
         with_dead = bool(context.settings.dead_links_days)
-        return page, options, list_state.read(tx, context.account, page.items, with_dead=with_dead)
+        details = list_state.read(tx, context.account, page.items, with_dead=with_dead)
+        return page, options, details, views.read(tx, context)
 
-    page, options, details = context.read_after_ingest(work)
+    page, options, details, saved_views = context.read_after_ingest(work)
     return context.render_list(
         "links/list.html",
         page,
         limit=list_search.MAX_MATCHES if query.q else 0,
         choices=options,
         details=details,
+        views=saved_views,
+        hidden=views.hidden_columns(context),
+        kept={views.COLUMNS: context.query(views.COLUMNS)},
         query=query,
         own_host=context.settings.own_host,
         max_selected=list_state.MAX_SELECTED,
@@ -52,7 +56,8 @@ def list_links(context: PageContext) -> Response:
 def choose_columns(context: PageContext) -> Response:
     """Set the columns of the list in this browser. The cookie has the hidden ones, so that new columns are shown."""
     shown = context.form(Shape(lists=("column",)))["column"]
-    return preferences.store(context, COLUMNS_COOKIE, ".".join(name for name in LINK_COLUMNS if name not in shown))
+    hidden = ".".join(name for name in LINK_COLUMNS if name not in shown)
+    return preferences.store(context, COLUMNS_COOKIE, hidden, replaced=views.COLUMNS)
 
 
 @pages.get("/dashboard/links/export", snapshot=False)

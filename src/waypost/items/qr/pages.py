@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
-from waypost.dashboard import qr_image, statistics, trash
+from waypost.dashboard import presets, qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input, parse_id
+from waypost.dashboard.presets import PresetName
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.items.qr import contrast, former_styles, ops, service
+from waypost.items.qr import contrast, former_logos, named_styles, ops, service
 from waypost.items.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
 from waypost.items.qr.schemas import CodeChange, NewCode
 from waypost.media.qrcode.render import Drawing, design
@@ -36,6 +37,7 @@ SHAPE = Shape(
 )
 _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
 _STYLE_FIELDS = frozenset({*_STYLE, "margin", "gradient", "logo"})
+_STYLE_NAME = "style_name"
 
 
 @pages.get("/dashboard/qr")
@@ -80,11 +82,14 @@ def create_code(context: PageContext) -> Response:
 @pages.post("/dashboard/qr/preview")
 def preview_new_code(context: PageContext) -> Response:
     """Return the designer with a picture of the submitted code, which is not saved. A script shows only the picture."""
-    form = _submitted_form(context)
+    return _preview_new(context, _submitted_form(context))
+
+
+def _preview_new(context: PageContext, form: Form, message: str = "") -> Response:
     sample = _sample(context, form) if _is_empty(form) else form
     preview = _collect(context, sample, NewCode, lambda body: _draw_preview(sample, service.draft(context, body)))
     form.errors.update(sample.errors)
-    return _new_page(context, form, preview or "")
+    return _new_page(context, form, preview or "", message=message)
 
 
 @pages.get("/dashboard/qr/{id:int}")
@@ -113,13 +118,94 @@ def update_code(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/qr/{id:int}/preview")
 def preview_code(context: PageContext, id: int) -> Response:
     """Return the same for an existing code."""
-    form = _submitted_change(context)
+    return _preview_change(context, id, _submitted_change(context))
 
+
+def _preview_change(context: PageContext, id: int, form: Form, message: str = "") -> Response:
     def work(body: CodeChange) -> str:
         return _draw_preview(form, context.read(_draft_change(context, id, form, body)))
 
     preview = _collect(context, form, CodeChange, work)
-    return _edit_page(context, id, form, preview or "")
+    return _edit_page(context, id, form, preview or "", message=message)
+
+
+@pages.post("/dashboard/qr/styles")
+def save_style(context: PageContext) -> Response:
+    """Save the style in the form under a name."""
+    form = _designed_form(context)
+    sample = _sample(context, form)
+    _collect(context, sample, NewCode, lambda body: _prove(sample, service.draft(context, body)))
+    faults = {name: text for name, text in sample.errors.items() if name in _STYLE_FIELDS}
+    form.errors.update(faults)
+    settings = named_styles.settings_of(form, logo=_logo_of_style(context, form))
+
+    def work(tx: Connection, name: str) -> None:
+        presets.save(tx, context.account, "qr", name, settings)
+
+    if not faults:
+        _with_style_name(context, form, work)
+    return _styled(context, form, "The style was saved.")
+
+
+@pages.post("/dashboard/qr/styles/apply/{style:int}")
+def apply_style(context: PageContext, style: int) -> Response:
+    """Fill in the fields of a style. A script does the same."""
+    form = _designed_form(context)
+    saved = context.read(lambda tx: presets.get_owned(tx, context.account, "qr", style))
+    named_styles.apply(form, saved.settings)
+    return _styled(context, form)
+
+
+@pages.post("/dashboard/qr/styles/rename")
+def rename_style(context: PageContext) -> Response:
+    form = _designed_form(context)
+    style = parse_id(form.text("style")) or 0
+
+    def work(tx: Connection, name: str) -> None:
+        presets.rename(tx, context.account, "qr", style, name)
+
+    _with_style_name(context, form, work)
+    return _styled(context, form, "The style was renamed.")
+
+
+@pages.post("/dashboard/qr/styles/delete")
+def delete_style(context: PageContext) -> Response:
+    form = _designed_form(context)
+    style = parse_id(form.text("style")) or 0
+    context.write(lambda tx: presets.remove(tx, context.account, "qr", style))
+    return _styled(context, form, "The style was deleted.")
+
+
+def _designed_form(context: PageContext) -> Form:
+    """Return the form of the designer, which may be that of the code in the query."""
+    return _submitted_form(context) if context.query_id("code") is None else _submitted_change(context)
+
+
+def _logo_of_style(context: PageContext, form: Form) -> int | None:
+    """Return the code with the logo of the form: the selected one, or else the edited one if it keeps its logo."""
+    former, code = parse_id(form.text("former")), context.query_id("code")
+    if former is not None or code is None or form.text("logo") or form.text("unlogo"):
+        return former
+    return code if context.read(lambda tx: ops.has_logo(tx, context.account, code)) else None
+
+
+def _with_style_name(context: PageContext, form: Form, work: Callable[[Connection, str], None]) -> None:
+    """Run `work` with the name of a style, in a transaction. The form gets the error of the name."""
+    named = Form({"name": form.text(_STYLE_NAME)})
+    context.submit(named, PresetName, lambda tx, fields: work(tx, str(fields["name"])))
+    if named.errors:
+        message = next(iter(named.errors.values()))
+        form.errors[_STYLE_NAME] = message.replace("name ", f"{_STYLE_NAME} ", 1)
+
+
+def _styled(context: PageContext, form: Form, message: str = "") -> Response:
+    """Return the designer as it was submitted. A script takes the styles out of it."""
+    if form.errors:
+        message = ""
+    else:
+        form.values[_STYLE_NAME] = ""
+    code = context.query_id("code")
+    return _preview_new(context, form, message) if code is None else _preview_change(context, code, form, message)
 
 
 @pages.get("/dashboard/qr/{id:int}/logo")
@@ -183,7 +269,7 @@ def _use_former_logo(context: PageContext, form: Form) -> None:
     code = parse_id(form.text("former"))
     if code is not None and not form.text("logo"):
         logo = context.read(lambda tx: ops.get_logo(tx, context.account, code))
-        form.values["logo"] = former_styles.logo_data_url(logo)
+        form.values["logo"] = former_logos.logo_data_url(logo)
 
 
 def _submitted_change(context: PageContext) -> Form:
@@ -264,11 +350,13 @@ def _default_values() -> Mapping[str, Value]:
     }
 
 
-def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200) -> Response:
-    return _designer(context, form, code=None, preview=preview, status=status, has_logo=False)
+def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200, message: str = "") -> Response:
+    return _designer(context, form, code=None, preview=preview, status=status, has_logo=False, message=message)
 
 
-def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200) -> Response:
+def _edit_page(
+    context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200, message: str = ""
+) -> Response:
     def work(tx: Connection) -> tuple[ops.Code, ops.Draft | None, bool]:
         return (
             ops.get_owned(tx, context.account, id),
@@ -279,16 +367,30 @@ def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, 
     code, saved, has_logo = context.read_after_ingest(work)
     if saved is not None and not preview and not form.errors:
         preview = qr_image.drawing_data_url(design(saved.text, saved.style, saved.logo), _PREVIEW_SIZE)
-    return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo)
+    return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo, message=message)
 
 
 def _designer(
-    context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, has_logo: bool
+    context: PageContext,
+    form: Form,
+    *,
+    code: ops.Code | None,
+    preview: str,
+    status: int,
+    has_logo: bool,
+    message: str,
 ) -> Response:
     is_image = files.c.mime.in_(("image/png", "image/jpeg"))
     query = select(files.c.alias, files.c.name).where(files.c.account == context.account, files.c.purged.is_(None))
     query = query.where(is_image).order_by(files.c.id.desc()).limit(50)
-    own_images, former = context.read(lambda tx: (tx.execute(query).all(), former_styles.find(tx, context.account)))
+
+    def read(tx: Connection) -> dict[str, Any]:
+        return {
+            "own_images": tx.execute(query).all(),
+            "former_logos": former_logos.find(tx, context.account),
+            "own_styles": presets.listed(tx, context.account, "qr"),
+        }
+
     return context.render(
         "qr/designer.html",
         status=status,
@@ -298,7 +400,7 @@ def _designer(
         preview=preview,
         is_sample=code is None and _is_empty(form),
         short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
-        own_images=own_images,
-        former=former,
+        message=message,
+        **context.read(read),
         logo=f"{_LIST}/{code.id}/logo?v={code.version}" if code and has_logo else "",
     )

@@ -91,6 +91,12 @@ _PARTS = (
         schema.bio_pictures,
         columns_of(schema.bio_pictures),
     ),
+    Sheet(
+        "presets",
+        "Saved views of the list of links, and styles of QR codes.",
+        schema.presets,
+        columns_of(schema.presets),
+    ),
     Sheet("submissions", "Responses of visitors to overlays.", schema.submissions, columns_of(schema.submissions)),
 )
 _ORDER = (
