@@ -124,6 +124,10 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
             "7",
             "The service requests every destination once a week and reports those that fail.",
         ),
+        "favicons": Note(
+            "off",
+            "Hosts of destinations are not asked for their icon; lists show the first character of the host.",
+        ),
     },
     "Accounts and e-mail": {
         "registration": Note("on", "Strangers can create links: watch the block list and reports."),

@@ -98,6 +98,11 @@ class Settings(BaseSettings):
         le=365,
         description="Check the destination of every link once in this many days; 0 turns the checks off.",
     )
+    favicons: Literal["on", "off"] = Field(
+        "on",
+        description="on: show the icons of destinations in the dashboard. The service requests them from the hosts of"
+        " destinations, from no other server, and keeps them; browsers request them from the service only.",
+    )
     metrics_networks: str = Field(
         "",
         description="Comma-separated addresses and networks that may read /metrics and the details of /readyz; empty:"
@@ -263,6 +268,11 @@ class Settings(BaseSettings):
     def uploads_dir(self) -> Path:
         """The folder of the locks of running uploads."""
         return self.data_dir / "uploads"
+
+    @cached_property
+    def favicons_dir(self) -> Path | None:
+        """The folder of the icons of destinations; None if they are off."""
+        return self.data_dir / "favicons" if self.favicons == "on" else None
 
     @cached_property
     def journal_dir(self) -> Path:

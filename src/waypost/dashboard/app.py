@@ -37,6 +37,7 @@ from waypost.http.csrf import verify_csrf_token
 from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
+from waypost.media.favicons.store import Favicons
 
 _BODY = "waypost.body"
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64
@@ -66,6 +67,7 @@ class Dashboard:
     preview: Preview
     bio_page: Callable[..., str]
     dry_run: DryRun
+    favicons: Favicons
 
     def app(self) -> Starlette:
         """Return the ASGI app."""
@@ -92,6 +94,7 @@ class Dashboard:
             preview=self.preview,
             bio_page=self.bio_page,
             dry_run=self.dry_run,
+            favicons=self.favicons,
             secure=self.resources.settings.dashboard.startswith("https:"),
         )
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from waypost.core.errors import Kind, Problem
 from waypost.db.signing import Signer
+from waypost.media.favicons.store import Favicons
 
 T = TypeVar("T")
 LIFE_SECONDS = 60
@@ -78,6 +79,7 @@ class PageServices:
     dry_run: DryRun
     secure: bool
     bio_page: Callable[..., str]
+    favicons: Favicons
     results: ResultCache = field(default_factory=ResultCache)
 
     @property

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.filters import do_truncate
@@ -20,6 +20,7 @@ from waypost.core.errors import not_found
 from waypost.core.languages import LANGUAGES, direction
 from waypost.core.uris import to_uri
 from waypost.dashboard import brand_assets, navigation
+from waypost.dashboard.favicons import PATH as FAVICON_PATH
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
@@ -37,6 +38,7 @@ from waypost.dashboard.i18n import (
 )
 from waypost.dashboard.localized_names import country_name
 from waypost.db.schema.nouns import NOUNS
+from waypost.media.favicons.fetch import origin_of
 from waypost.urls.url_parts import display_host
 
 NOT_FOUND = (
@@ -301,20 +303,25 @@ def _iso(second: int) -> str:
     return clock.text(second).replace(" ", "T") + "Z"
 
 
+_FAVICON = Markup('<img src="{}?origin={}" alt="" loading="lazy" decoding="async" width="32" height="32">')
+
+
 def host(address: str) -> str:
     """Return the host of a URL, or the text itself if it has none."""
     return display_host(address) or address
 
 
-def host_mark(address: str) -> Markup:
+def host_mark(address: str, *, has_icon: bool = False) -> Markup:
     """Return the first character of a URL's host in one of twelve colors, always the same for a host.
 
-    An icon of the site would tell its server, or a service with icons, which links the account has.
+    With an icon, that of the site lies on it, once the service has it.
     """
     name = host(address).casefold().removeprefix("www.")
     letter = next((character for character in name if character.isalnum()), "?").upper()[:1]
     hue = zlib.crc32(name.encode()) % _HUES
-    return Markup('<span class="host-mark hue-{}" aria-hidden="true">{}</span>').format(hue, letter)
+    origin = origin_of(address) if has_icon else ""
+    icon = _FAVICON.format(FAVICON_PATH, quote(origin, safe="")) if origin else ""
+    return Markup('<span class="host-mark hue-{}" aria-hidden="true">{}{}</span>').format(hue, letter, icon)
 
 
 def without_scheme(address: str) -> str:

@@ -30,6 +30,7 @@ from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.items.files.file_visits import FileVisits
 from waypost.items.links.dry_run import dry_run
+from waypost.media.favicons.store import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.server.memory import default_cache_bytes
 from waypost.server.routers import (
@@ -93,12 +94,14 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
     services = _visitor_services(resources, cache, journal, signer, _rules(file_visits))
     visits = FastVisits(services, RotatorLoader(services.visits))
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
+    favicons = Favicons(settings.favicons_dir)
     dashboard = Dashboard(
         DASHBOARD_PAGES,
         resources=resources,
         bio_page=partial(render_draft, services.pages, settings),
         preview=partial(render_preview, services.pages),
         dry_run=dry_run,
+        favicons=favicons,
     )
     last = (resources.rate_limiter, database, *((tracing,) if tracing else ()))
     tasks = BackgroundTasks(
@@ -109,7 +112,7 @@ def build(settings: Settings, database: Database, tracing: "Tracing | None" = No
         meter=resources.meter,
         cleaner=resources.cleaner,
         maintenance=resources.maintenance,
-        resources=(file_visits, journal, resources.cleaner.store, resources.mailer, *last),
+        resources=(file_visits, favicons, journal, resources.cleaner.store, resources.mailer, *last),
     )
     threads = tracing.threads() if tracing else RequestThreads()
     api = allow_cross_origin(ApiApp(endpoint_table(), resources, threads))

@@ -15,6 +15,7 @@ from waypost.api.endpoints import EndpointTable
 from waypost.bulk import api as bulk_api
 from waypost.core.settings import Settings
 from waypost.dashboard.brand_assets import pages as brand_asset_pages
+from waypost.dashboard.favicons import pages as favicon_pages
 from waypost.dashboard.trash import pages as trash_pages
 from waypost.integrations.connections.key_pages import pages as key_pages
 from waypost.integrations.connections.pages import pages as connections_pages
@@ -147,6 +148,7 @@ DASHBOARD_PAGES = (
     *moderation_pages.routes,
     *brand_pages.routes,
     *brand_asset_pages.routes,
+    *favicon_pages.routes,
     *status_pages.routes,
 )
 

@@ -15,7 +15,7 @@ from PIL.ImageFile import ImageFile
 from waypost.core.sandbox.channel import Channel
 
 Fault = Literal["kind", "size", "scans", "damaged", "invisible"]
-OperationName = Literal["logo", "web", "brand", "preview"]
+OperationName = Literal["logo", "web", "brand", "preview", "icon"]
 MAX_SIDE = 4096
 MAX_SCANS = 100  # a progressive JPEG has about ten; each costs as much as a whole picture
 _STRIP = 128  # rows of a reduced picture that are converted at a time
@@ -26,7 +26,8 @@ _MAX_BRAND_BYTES = 24 * 1024  # every page for visitors contains the logo
 _FEWER_COLORS = 128
 _SHRINK = 0.8
 _LIGHT = 200  # mean brightness, 0 to 255, of a logo that is made for dark pages
-_DARK_PLATE = (26, 33, 30, 255)
+_DARK_PLATE, _WHITE_PLATE = (26, 33, 30, 255), (255, 255, 255, 255)
+_ICON_COLORS = 128
 _PLATE_MARGIN = 12  # pixels
 
 
@@ -121,11 +122,23 @@ def _preview(opened: ImageFile, request: Request) -> bytes:
     return _encoded(_shrunk(opened, request.side).convert("RGB"), "JPEG", quality=_PREVIEW_QUALITY)
 
 
+def _icon(opened: ImageFile, request: Request) -> bytes:
+    """Return a square opaque PNG of exactly `side` pixels a side."""
+    image = _shrunk(opened, request.side)
+    if not image.getchannel("A").getbbox():
+        raise Refused("invisible")
+    image = ImageOps.contain(image, (request.side, request.side))
+    plate = Image.new("RGBA", (request.side, request.side), _DARK_PLATE if _is_light(image) else _WHITE_PLATE)
+    plate.alpha_composite(image, ((request.side - image.width) // 2, (request.side - image.height) // 2))
+    return _encoded(plate.convert("RGB").quantize(_ICON_COLORS), "PNG", optimize=True)
+
+
 _OPERATIONS: Mapping[OperationName, Callable[[ImageFile, Request], bytes]] = {
     "logo": _logo,
     "web": _web,
     "brand": _brand,
     "preview": _preview,
+    "icon": _icon,
 }
 
 
@@ -170,12 +183,17 @@ def _on_plate(image: Image.Image) -> Image.Image:
 
     Dark ones stay transparent: pages in dark mode show them on a light plate.
     """
-    alpha = image.getchannel("A")
-    if alpha.getextrema()[0] == 255 or ImageStat.Stat(image.convert("L"), mask=alpha).mean[0] < _LIGHT:
+    if not _is_light(image):
         return image
     plate = Image.new("RGBA", (image.width + 2 * _PLATE_MARGIN, image.height + 2 * _PLATE_MARGIN), _DARK_PLATE)
     plate.alpha_composite(image, (_PLATE_MARGIN, _PLATE_MARGIN))
     return plate
+
+
+def _is_light(image: Image.Image) -> bool:
+    """Return whether a picture is light and has transparent parts."""
+    alpha = image.getchannel("A")
+    return alpha.getextrema()[0] != 255 and ImageStat.Stat(image.convert("L"), mask=alpha).mean[0] >= _LIGHT
 
 
 def _without_alpha(image: Image.Image) -> Image.Image:
