@@ -1,13 +1,19 @@
 """Share links of statistics in the API: fields, rules, lists, and the items of other accounts."""
 
+import importlib
 import re
 from typing import Any
 
 import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, select, update
 
 from tests.conftest import BASE, Person
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import new_link
+from waypost.admin import account_deletion
+from waypost.db.schema import accounts, shares
 from waypost.items.shares import ops
 
 _FIELDS = {
@@ -22,6 +28,7 @@ def _items(person: Person) -> dict[str, int]:
         "qr": person.add("qr", type="link", data="https://example.com/"),
         "bio": person.add("bio", name="Me"),
         "campaign": person.add("campaign", name="Spring"),
+        "account": person.account,
     }
 
 
@@ -137,8 +144,40 @@ def test_items_and_shares_of_other_accounts_are_unknown(ana: Person, ben: Person
 def test_shares_of_an_item_are_limited(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ops, "MAX_SHARES", 2)
     spring = new_link(ana, "spring")
-    shares = [_share(ana, spring)["id"] for _ in range(2)]
+    ids = [_share(ana, spring)["id"] for _ in range(2)]
     assert ana.call("POST", "/share/add", {"type": "link", "itemid": spring}).json()["field"] == "itemid"
     _share(ana, new_link(ana, "autumn"))
-    ana.delete(f"/share/{shares[0]}/delete")
+    ana.delete(f"/share/{ids[0]}/delete")
     _share(ana, spring)
+
+
+@ON_BOTH_DATABASES
+def test_shares_of_the_account_are_apart_from_those_of_items_and_end_with_it(ana: Person, ben: Person) -> None:
+    link, account = _share(ana, new_link(ana, "spring"))["id"], _share(ana, ana.account, "account")["id"]
+    kept = _share(ben, ben.account, "account")["id"]
+
+    def listed(**params: Any) -> list[int]:
+        return [share["id"] for share in ana.get("/shares", **params)["data"]["shares"]]
+
+    assert listed() == [account, link]
+    assert listed(type="account") == listed(type="account", itemid=ana.account) == [account]
+    assert listed(type="account", itemid=ben.account) == []
+    assert listed(type="link") == [link]
+    ana.write(lambda tx: tx.execute(update(accounts).values(owner=False).where(accounts.c.id == ana.account)))
+    account_deletion.delete_account(ana.database, ana.account)
+    assert ana.database.read(lambda tx: tx.execute(select(shares.c.id)).scalars().all()) == [kept]
+
+
+def test_replacing_the_table_keeps_ids_because_public_addresses_contain_them(ana: Person) -> None:
+    migration = importlib.import_module("waypost.db.migrations.versions.0012_shares_of_accounts")
+    link = new_link(ana, "spring")
+    kept, revoked = _share(ana, link, slug="spring-sale"), _share(ana, link)
+    ana.delete(f"/share/{revoked['id']}/delete")
+
+    def replace(tx: Connection) -> None:
+        with Operations.context(MigrationContext.configure(tx)):
+            migration.upgrade()
+
+    ana.write(replace)
+    assert ana.get(f"/share/{kept['id']}")["details"]["url"] == kept["url"]
+    assert _share(ana, ana.account, "account")["id"] == revoked["id"] + 1

@@ -97,6 +97,27 @@ def test_other_items_can_be_shared(ana: Person, visitor: AsgiClient, kind: str) 
     assert ("Spring" in page.text) == (kind == "campaign")
 
 
+def test_page_of_an_account_has_no_items(ana: Person, visitor: AsgiClient, spring: int, service: AsgiClient) -> None:
+    autumn = new_link(ana, "autumn", title="Client Y")
+    visit(service, "autumn", agent=IPHONE)
+    assert clicks(ana, autumn)[0] == 1
+    path = _share(ana, ana.account, "account")
+    page = visitor.get(path).text
+    assert _tiles(page) == (4, 3)
+    assert "news.example" in page
+    for private in ("Client X", "Client Y", "/autumn", "/spring", "spring", "Most visited", "Link created"):
+        assert private not in page, private
+    assert "ana" not in re.sub(r"<[^>]+>", " ", page).split()
+    links = set(re.findall(r'href="(/[^"?]*)', page))
+    assert all(link.startswith(("/stats/", "/dashboard/static/")) for link in links), links
+    assert _tiles(visitor.get(f"{path}?browser=Firefox").text) == (2, 1)
+    selected = visitor.get(f"{path}?visited=link-{spring}&campaign=1").text
+    assert (_tiles(selected), "Client X" in selected) == ((4, 3), False), "no item can be selected"
+    csv = visitor.get(f"{path}?format=csv")
+    assert "Client" not in csv.text
+    assert "Statistics" in csv.headers["content-disposition"]
+
+
 def test_public_address_needs_its_slug(ana: Person, visitor: AsgiClient, spring: int) -> None:
     path = _share(ana, spring, slug="spring-sale", title="Spring <sale>")
     assert path == f"/stats/spring-sale-{_id(ana, path)}"

@@ -90,7 +90,7 @@ def test_items_and_shares_of_other_accounts_are_not_found(ana: Person, ben: Pers
     browser.sign_in("ben")
     own = f"/shares/link/{new_link(ben, 'own')}"
     paths = [f"/shares/{share}", f"/shares/{share}/delete", *(f"/shares/{kind}/{n}" for kind, n in items.items())]
-    for path in (*paths, "/shares/file/1", "/shares/account/1", "/shares/link/999999999999999"):
+    for path in (*paths, "/shares/file/1", f"/shares/account/{ana.account}", "/shares/link/999999999999999"):
         assert browser.get(path).status_code == 404, path
         assert browser.submit(path, at=own, **_EMPTY).status_code == 404, path
     assert ana.get("/shares")["data"]["result"] == 1
@@ -105,7 +105,9 @@ def test_visitor_without_session_cannot_manage_shares(ana: Person, browser: Brow
 
 def test_only_pages_of_shareable_items_offer_it(ana: Person, dashboard: Browser) -> None:
     file = ana.call("POST", "/files/upload/a.txt", content=b"a").json()["id"]
-    assert "/dashboard/shares/" not in dashboard.get("/statistics").text
+    campaign = ana.add("campaign", name="Spring")
+    assert f'href="/dashboard/shares/account/{ana.account}"' in dashboard.get("/statistics").text
+    assert "/dashboard/shares/" not in dashboard.get(f"/statistics?campaign={campaign}").text, "a part of the account"
     assert "/dashboard/shares/" not in dashboard.get(f"/files/{file}/stats").text
 
 
@@ -128,6 +130,25 @@ def test_share_button_creates_one_address_without_limits(ana: Person, dashboard:
 
 def test_statistics_of_another_account_cannot_be_shared(ana: Person, ben: Person, dashboard: Browser) -> None:
     own, foreign = new_link(ana, "own"), new_link(ben, "foreign")
-    for path in (f"/shares/link/{foreign}/address", "/shares/account/1/address"):
+    for path in (f"/shares/link/{foreign}/address", f"/shares/account/{ben.account}/address"):
         assert dashboard.submit(path, at=f"/links/{own}/stats").status_code == 404
     assert ben.get("/shares")["data"]["result"] == 0
+
+
+def test_statistics_of_the_account_are_shared_listed_changed_and_revoked(ana: Person, dashboard: Browser) -> None:
+    spring, path = new_link(ana, "spring"), f"/shares/account/{ana.account}"
+    ana.post("/share/add", {"type": "link", "itemid": spring})
+    for _ in range(2):
+        assert dashboard.submit(f"{path}/address", at="/statistics").headers["location"] == f"/dashboard{path}"
+    (share,) = ana.get("/shares", type="account", itemid=ana.account)["data"]["shares"]
+    page = dashboard.get(path).text
+    assert share["url"] in page
+    assert 'href="/dashboard/statistics"' in page
+    assert page.count('class="share-address"') == 1, "the share link of an item is on its page"
+    assert "Whole account" in dashboard.get("/shares").text
+    editor = f"/shares/{share['id']}"
+    form = {**_EMPTY, "days": "7", "version": form_version(dashboard.get(editor), editor)}
+    assert dashboard.submit(editor, **form).headers["location"] == f"/dashboard{path}"
+    assert ana.get(f"/share/{share['id']}")["details"]["days"] == 7
+    assert dashboard.submit(f"{editor}/delete").headers["location"] == f"/dashboard{path}"
+    assert ana.get("/shares", type="account")["data"]["result"] == 0

@@ -105,8 +105,8 @@ _HEADINGS = {
 }
 """Headings of the other counts in CSV files."""
 _MAX_TITLE = 50  # of a file name, so that period and filter have room
-SHARED_KINDS = ("link", "qr", "bio", "campaign")
-"""Kinds of items whose statistics can be shared (waypost.items.shares)."""
+SHARED_KINDS = ("link", "qr", "bio", "campaign", ACCOUNT)
+"""Kinds of items whose statistics can be shared (waypost.items.shares), and the account."""
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
 _OTHER_LABELS = ("Unknown", "Direct", "Other", "Desktop", "Mobile", "Tablet", "Console", "Watch")
 """Labels of visits that are translated, here so that `make messages` finds them."""
@@ -188,10 +188,15 @@ def page(
         template,
         title=title,
         back=back,
-        shares=f"/dashboard/shares/{kind}/{item}" if kind in SHARED_KINDS else "",
+        shares=f"/dashboard/shares/{kind}/{item}" if _is_shareable(loaded, kind) else "",
         short=short,
         **{**shown, **more},
     )
+
+
+def _is_shareable(loaded: Loaded, kind: str) -> bool:
+    """Return whether the shared page would have the same visits: it has no part of an account."""
+    return kind in SHARED_KINDS and not (kind == ACCOUNT and loaded.group.is_set)
 
 
 def load_requested(context: PageContext, kind: str, item: int, period: Period) -> Loaded:

@@ -29,8 +29,8 @@ from waypost.items.shares.ops import ItemType, Share
 router = APIRouter(tags=["Share links"])
 
 _MAX_DAYS = 3660
-_TYPE = Field(description="Kind of the item.", examples=["link"])
-_ITEM = Field(description="Id of the item whose statistics are shared.", examples=[1])
+_TYPE = Field(description="Kind of the item; `account` for the whole account.", examples=["link"])
+_ITEM = Field(description="Id of the item whose statistics are shared, or of your account.", examples=[1])
 _TITLE = Field(
     description="Heading of the page; by default the short URL, or the name of the campaign.", examples=["Spring sale"]
 )
@@ -134,9 +134,9 @@ def read_share(context: Context, id: PathId) -> ShareDetails:
 
 @router.post("/share/add")
 def create_share(context: Context, body: NewShare) -> Change[ShareDone]:
-    """Share the statistics of a link, QR code, bio page or campaign.
+    """Share the statistics of a link, QR code, bio page or campaign, or of the whole account.
 
-    The page needs no account. It shows the statistics of this item only.
+    The page needs no account. It shows the statistics of this item only; those of an account without its items.
     """
     fields = {name: value for name, value in body.sent().items() if name not in ("type", "itemid")}
     return Change(

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
+from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core import clock
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.periods import ALL, DEFAULT, Bounds
@@ -24,7 +25,10 @@ _c = shares.c
 
 @dataclass(frozen=True)
 class SharedItem:
-    """A share link that works, with the public name and address of its item; `url` is "" for a campaign without one."""
+    """A share link that works, with the public name and address of its item.
+
+    `url` is "" for a campaign without one; both are "" for an account.
+    """
 
     share: Share
     name: str
@@ -73,8 +77,10 @@ def _find_share(tx: Connection, condition: ColumnElement[bool]) -> Share | None:
 
 
 def _describe(tx: Connection, share: Share, base: str) -> tuple[str, str] | None:
-    """Return the public name and URL of the item: no title or name that is meant for its owner."""
+    """Return the public name and URL of the item: no title or name that is meant for its owner. "" for an account."""
     kind, item = share.key
+    if kind == ACCOUNT:
+        return "", ""
     table = TABLES[kind]
     is_item = and_(table.c.id == item, table.c.account == share.account)
     if kind == "campaign":

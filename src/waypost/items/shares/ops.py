@@ -1,25 +1,26 @@
-"""Share links: pages with the statistics of one item, which need no account."""
+"""Share links: pages with the statistics of an item or a whole account, for visitors without an account."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, select
 
+from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core import clock
 from waypost.core.errors import invalid, not_found
-from waypost.db import crud
+from waypost.db import account_rows, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bios, campaigns, links, qrs, shares
 from waypost.urls import alias_rules
 
-ItemType = Literal["link", "qr", "bio", "campaign"]
+ItemType = Literal["link", "qr", "bio", "campaign", "account"]
 TABLES: Mapping[ItemType, Table] = {"link": links, "qr": qrs, "bio": bios, "campaign": campaigns}
-"""The kinds of items whose statistics can be shared, which are also columns of the table."""
+"""The kinds of items whose statistics can be shared, which are also columns of the table; an account has none."""
 MAX_SHARES = 50
-"""Share links of one item."""
+"""Share links of one item, or of the whole account."""
 _EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 _c = shares.c
 
@@ -50,8 +51,11 @@ class Share:
 
     @property
     def key(self) -> tuple[ItemType, int]:
-        """The kind and id of the item."""
-        return next((kind, item) for kind in TABLES if (item := getattr(self, kind)) is not None)
+        """The kind and id of the item, or of the account."""
+        items: Iterator[tuple[ItemType, int]] = (
+            (kind, item) for kind in TABLES if (item := getattr(self, kind)) is not None
+        )
+        return next(items, (ACCOUNT, self.account))
 
     @property
     def path(self) -> str:
@@ -85,10 +89,13 @@ class Fields(TypedDict, total=False):
 def page(
     tx: Connection, account: int, window: PageRequest, *, kind: ItemType | None = None, item: int | None = None
 ) -> Page[Share]:
-    """Return a page of the account's share links, newest first; only those of a kind, or of one item of it."""
+    """Return a page of the account's share links, newest first; only those of a kind, or of one item of it.
+
+    The account as a whole is the item of the kind `account`.
+    """
     query = crud.select_columns(shares, Share).where(_c.account == account)
     if kind is not None:
-        query = query.where(_c[kind].is_not(None) if item is None else _c[kind] == item)
+        query = query.where(_is_about(kind, item))
     return crud.counted_page(tx, query.order_by(_c.id.desc()), window, Share)
 
 
@@ -99,21 +106,21 @@ def get_owned(tx: Connection, account: int, share: int) -> Share:
 
 def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpack[Fields]) -> Share:
     """Share the statistics of an item. Raises INVALID on the invalid field, also for the item of another account."""
-    crud.require_reference(tx, TABLES[kind], account, item, field="itemid")
-    crud.lock_row(tx, TABLES[kind], account, item)  # makes the count below exact
-    count = select(func.count()).select_from(shares).where(_c.account == account, _c[kind] == item)
+    _lock_item(tx, account, kind, item)
+    count = select(func.count()).select_from(shares).where(_c.account == account, _is_about(kind, item))
     if tx.execute(count).scalar_one() >= MAX_SHARES:
         raise invalid("itemid", f"This item has {MAX_SHARES} share links already. Revoke one first.")
     values = _values(fields)
     _check_span(values)
-    row = {"account": account, kind: item, "token": secrets.token_hex(16), "created": clock.now(), **values}
+    about = {kind: item} if kind in TABLES else {}
+    row = {"account": account, **about, "token": secrets.token_hex(16), "created": clock.now(), **values}
     return get_owned(tx, account, tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one())
 
 
 def share_all(tx: Connection, account: int, kind: ItemType, item: int, *, timezone: str) -> Share:
     """Return a share link with a secret address and without limits: the newest that exists, or else a new one."""
     defaults = {"title": "", "slug": "", "password": None, "firstday": "", "lastday": "", "days": None, "expiry": None}
-    owned = (_c.account == account, _c[kind] == item)
+    owned = (_c.account == account, _is_about(kind, item))
     is_plain = (_c[name].is_(None) if value is None else _c[name] == value for name, value in defaults.items())
     query = crud.select_columns(shares, Share).where(*owned, *is_plain).order_by(_c.id.desc()).limit(1)
     row = tx.execute(query).mappings().first()
@@ -133,6 +140,32 @@ def remove(tx: Connection, account: int, share: int) -> None:
     """Revoke a share link. Its address is not used again."""
     if not tx.execute(delete(shares).where(_c.id == share, _c.account == account)).rowcount:
         raise not_found(crud.singular(shares))
+
+
+def require_item(tx: Connection, account: int, kind: ItemType, item: int) -> None:
+    """Raise NOT_FOUND unless an item belongs to the account, or is the account."""
+    if kind in TABLES:
+        crud.require_owned(tx, TABLES[kind], account, item)
+    elif item != account:
+        raise not_found()
+
+
+def _lock_item(tx: Connection, account: int, kind: ItemType, item: int) -> None:
+    """Lock an item, so that its share links can be counted. Raises INVALID for the item of another account."""
+    if kind in TABLES:
+        crud.require_reference(tx, TABLES[kind], account, item, field="itemid")
+        crud.lock_row(tx, TABLES[kind], account, item)
+    elif item == account:
+        account_rows.lock(tx, account)
+    else:
+        raise invalid("itemid", f"itemid must be the id of this account; {item} is not.")
+
+
+def _is_about(kind: ItemType, item: int | None) -> ColumnElement[bool]:
+    """Return the condition on share links of an item, or of all items of a kind."""
+    if kind not in TABLES:
+        return and_(*(_c[name].is_(None) for name in TABLES), *([] if item is None else [_c.account == item]))
+    return _c[kind].is_not(None) if item is None else _c[kind] == item
 
 
 def _values(fields: Fields) -> dict[str, Any]:

@@ -1,22 +1,24 @@
-"""Dashboard pages of share links: those of one item with a form for another one, all of the account, and the editor."""
+"""Dashboard pages of share links: those of one item with a form for another one, all of them, and the editor."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core.errors import not_found
 from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
-from waypost.dashboard.visited_item_names import VISITED, Item, find_items
-from waypost.db import crud
+from waypost.dashboard.visited_item_names import VISITED, Item, Key, find_items
 from waypost.db.crud import PageRequest
 from waypost.items.shares import ops
 from waypost.items.shares.api import ShareChange
-from waypost.items.shares.ops import MAX_SHARES, TABLES, ItemType, Share
+from waypost.items.shares.ops import MAX_SHARES, ItemType, Share
 
 pages = Router()
 _SHAPE = Shape(local_times=("expiry",), exact=("password",))
@@ -28,7 +30,7 @@ _NEW: Mapping[str, Value] = dict.fromkeys(("title", "slug", "password", "days", 
 def list_shares(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[tuple[str, int], Item]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, find_items(tx, context.account, {share.key for share in page.items})
+        return page, _items(tx, context.account, {share.key for share in page.items})
 
     page, items = context.read(work)
     return context.render_list("shares/list.html", page, items=items, base=context.settings.dashboard)
@@ -42,7 +44,7 @@ def show_shares_of_item(context: PageContext, kind: str, id: int) -> Response:
 @pages.post("/dashboard/shares/{kind}/{id:int}", resumable=True)
 def create_share(context: PageContext, kind: str, id: int) -> Response:
     known, form = _known(kind), context.form(_SHAPE)
-    context.read(lambda tx: crud.require_owned(tx, TABLES[known], context.account, id))
+    context.read(lambda tx: ops.require_item(tx, context.account, known, id))
 
     def work(tx: Connection, fields: dict[str, Any]) -> Share:
         return ops.add(tx, context.account, known, id, **{**fields, "timezone": context.time_zone.key})
@@ -58,11 +60,11 @@ def create_share(context: PageContext, kind: str, id: int) -> Response:
 
 @pages.post("/dashboard/shares/{kind}/{id:int}/address")
 def share_at_once(context: PageContext, kind: str, id: int) -> Response:
-    """Share the statistics of an item without limits, at the same address each time."""
+    """Share the statistics of an item or the account without limits, at the same address each time."""
     known = _known(kind)
 
     def work(tx: Connection) -> Share:
-        crud.require_owned(tx, TABLES[known], context.account, id)
+        ops.require_item(tx, context.account, known, id)
         return ops.share_all(tx, context.account, known, id, timezone=context.time_zone.key)
 
     url = context.settings.dashboard + context.write(work).path
@@ -113,7 +115,7 @@ def delete_share(context: PageContext, id: int) -> Response:
 
 def _known(kind: str) -> ItemType:
     """Return the kind of a path. Raises NOT_FOUND."""
-    known = next((name for name in TABLES if name == kind), None)
+    known = next((name for name in get_args(ItemType) if name == kind), None)
     if known is None:
         raise not_found()
     return known
@@ -121,9 +123,9 @@ def _known(kind: str) -> ItemType:
 
 def _item_page(context: PageContext, kind: ItemType, item: int, form: Form, *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[Any, Item]:
-        crud.require_owned(tx, TABLES[kind], context.account, item)
+        ops.require_item(tx, context.account, kind, item)
         shares = ops.page(tx, context.account, PageRequest(limit=MAX_SHARES), kind=kind, item=item)
-        return shares, find_items(tx, context.account, [(kind, item)])[kind, item]
+        return shares, _items(tx, context.account, [(kind, item)])[kind, item]
 
     page, shown_item = context.read(work)
     return context.render(
@@ -132,10 +134,17 @@ def _item_page(context: PageContext, kind: ItemType, item: int, form: Form, *, s
         shares=page.items,
         item=shown_item,
         path=f"{_LIST}/{kind}/{item}",
-        statistics=f"{VISITED[kind].path}/{item}/stats",
+        statistics=f"{VISITED[kind].path}/{item}/stats" if kind in VISITED else "/dashboard/statistics",
+        is_account=kind == ACCOUNT,
         form=form,
         base=context.settings.dashboard,
     )
+
+
+def _items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key, Item]:
+    """Return the shared items; also the account, which is no item of itself."""
+    whole = {(ACCOUNT, account): Item(gettext("Whole account"))}
+    return defaultdict(Item, {**find_items(tx, account, keys), **whole})
 
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 """The pages of share links at `/stats/<address>`, for visitors (decision 118).
 
-They show the statistics of one item in the days of its share link. The item and the days come from the share link,
-never from the request; a visitor can only select a part of them.
+They show the statistics of an item, or of a whole account without its items, in the days of the share link. These come
+from the share link, never from the request; a visitor can only select a part of them.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,14 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.clicks.stats.item_groups import ItemGroup
+from waypost.clicks.stats.subjects import ACCOUNT
+from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard import periods, statistics, statistics_filter
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import Form
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.periods import Bounds, Period
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import Loaded
@@ -110,14 +113,14 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
         key, lambda: context.database.read(lambda tx: lookup.bounds(tx, share))
     )
     period = periods.requested(context, bounds)
-    loaded = _load(context, share, period)
+    loaded, title = _load(context, share, period), share.title or shared.name
     if context.query("format") == "csv":
-        return statistics.csv_response(loaded, share.title or shared.name)
+        return statistics.csv_response(loaded, title or gettext("Statistics"))
     shown = statistics.report_context(loaded, period, apart="sources" if kind == "campaign" else "")
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
         "shares/shared.html",
-        title=share.title or shared.name,
+        title=title,
         name=shared.name,
         url=shared.url,
         **shown,
@@ -130,14 +133,15 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     The newest clicks may be missing: visitors cannot make the ingester hurry.
     """
     kind, item = share.key
-    visit_filter = statistics_filter.requested(context, kind, item, ItemGroup())
+    visit_filter = _filter(context, share)
     days = context.settings.events_days
     # Clicks without a time may be outside the days; those of a campaign belong to its links, which are not shared.
-    has_baseline = kind == "link" and not share.is_limited
+    has_baseline = kind in ("link", ACCOUNT) and not share.is_limited
 
     def read(tx: Connection) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
-        loaded = replace(loaded, annotations=[])  # they tell what the account did
+        # Events tell what the account did, and the addresses of files are secrets.
+        loaded = replace(loaded, annotations=[], clicks_by_item={})
         return statistics.with_baseline(tx, loaded) if has_baseline else loaded
 
     def compute() -> Loaded:
@@ -149,3 +153,10 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     labels = tuple(sorted(visit_filter.labels.items()))
     key = (kind, item, has_baseline, period.span, period.preset, period.compared, period.bounds, labels)
     return context.services.results.get(key, compute)
+
+
+def _filter(context: PageContext, share: Share) -> VisitFilter:
+    """Return the visits that the query asks for. It cannot select an item of an account."""
+    kind, item = share.key
+    visit_filter = statistics_filter.requested(context, kind, item, ItemGroup())
+    return VisitFilter(labels=visit_filter.labels) if kind == ACCOUNT else visit_filter

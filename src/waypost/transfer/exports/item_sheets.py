@@ -68,7 +68,7 @@ _PARTS = (
     Sheet(
         "shares",
         "Share links of statistics without passwords and secret addresses."
-        " One of link, qr, bio and campaign has an id.",
+        " One of link, qr, bio and campaign has an id; without one, the statistics of the whole account are shared.",
         schema.shares,
         columns_of(schema.shares, {"slug": [_has_password(schema.shares)]}),
     ),
