@@ -117,6 +117,11 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
             "/usr/share/GeoIP/GeoLite2-Country.mmdb",
             "Visits are counted by country. Other visits stay unknown.",
         ),
+        "geo_detail": Note(
+            "on",
+            "Statistics have the visitors of regions and cities, of those with five or more. Run waypost geo update"
+            " once: its database then has cities, and is ten times as large.",
+        ),
         "pixel_consent": Note("on", "Visitors see a question first; links with pixels take one click more."),
         "import_hosts": Note("shlink.internal", "Every account can send requests to that host."),
         "link_schemes": Note("mailto,tel", "Links can open other programs. Schemes that run scripts stay forbidden."),

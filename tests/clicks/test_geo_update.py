@@ -22,6 +22,7 @@ from waypost.clicks.geo import download
 from waypost.clicks.geo.lookup import Countries, downloaded_file
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
+from waypost.http import safe_client
 
 NAME = "tables.example"
 URL = f"http://{NAME}/country.mmdb.gz"
@@ -48,7 +49,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the URL of DB-IP, whose certificate a test server cannot have."""
-    monkeypatch.setattr(download, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{:%Y-%m}}.mmdb.gz")
+    monkeypatch.setattr(download, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{month:%Y-%m}}.mmdb.gz")
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def test_latest_free_database_is_downloaded(
 
 def test_free_database_is_from_db_ip() -> None:
     with time_machine.travel("2026-03-01T00:00:00Z", tick=False):
-        urls = download._monthly_urls()
+        urls = download._monthly_urls("country")
     assert urls == [
         "https://download.db-ip.com/free/dbip-country-lite-2026-03.mmdb.gz",
         "https://download.db-ip.com/free/dbip-country-lite-2026-02.mmdb.gz",
@@ -190,6 +191,20 @@ def installed(tmp_path: Path, sqlite_template: Path) -> Path:
     """The folder of an installation, which the geo commands need."""
     create_installation(tmp_path, sqlite_template)
     return tmp_path
+
+
+def test_free_database_has_cities_if_these_are_counted(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+
+    def refuse(url: str, **_options: object) -> None:
+        fetched.append(url)
+        raise safe_client.Refused("no")
+
+    monkeypatch.setattr(safe_client, "fetch", refuse)
+    for detail, name in (("off", "/dbip-country-lite-"), ("on", "/dbip-city-lite-")):
+        monkeypatch.setenv("WAYPOST_GEO_DETAIL", detail)
+        assert _waypost(monkeypatch, installed, "geo", "update") == 1
+        assert name in fetched.pop()
 
 
 def test_geo_update_command_activates_download(

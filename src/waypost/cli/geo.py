@@ -26,10 +26,13 @@ def update_table(
         str, typer.Option(help="URL of an .mmdb or .mmdb.gz file. Default: the free DB-IP Lite database.")
     ] = "",
 ) -> None:
-    """Download this month's DB-IP Lite country database. A running service loads it within a minute."""
+    """Download this month's DB-IP Lite country database; with WAYPOST_GEO_DETAIL=on, the one with regions and cities.
+
+    A running service loads it within a minute.
+    """
     settings = access.settings()
     installation.open_installation(settings).close()
-    installed = download.update(downloaded_file(settings), url=url)
+    installed = download.update(downloaded_file(settings), url=url, with_cities=settings.geo_detail == "on")
     built = clock.day(installed.built)
     console.stdout.print(f"{installed.file} installed: country database built on {built}, from {installed.url}.")
     if installed.credit:

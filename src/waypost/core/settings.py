@@ -86,6 +86,9 @@ class Settings(BaseSettings):
     geo_file: str = Field(
         "", description="An .mmdb country database. Default: the one that waypost geo update downloads."
     )
+    geo_detail: Literal["off", "on"] = Field(
+        "off", description="on: count the visitors of regions and cities, if the .mmdb database has them."
+    )
     domain_check: Literal["auto", "on", "off"] = Field(
         "auto",
         description="Require that a branded domain points to this server; auto: only if the base URL is public. With"

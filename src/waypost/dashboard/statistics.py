@@ -12,13 +12,15 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.clicks.geo import countries
-from waypost.clicks.stats import filtered_report, item_groups, reports
+from waypost.clicks.ingest.aggregate import PLACES
+from waypost.clicks.stats import filtered_report, item_groups, places, reports
 from waypost.clicks.stats.filtered_report import MAX_ITEMS, FilteredReport
 from waypost.clicks.stats.item_groups import ItemGroup
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import csv_export
+from waypost.core.settings import Settings
 from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_groups
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
@@ -80,10 +82,12 @@ _DIMENSION_TITLES = {
     "os": ("os", "Operating systems"),
     "languages": ("language", "Languages"),
     "sources": ("source", "Sources"),
+    "region": ("region", gettext_noop("Regions")),
+    "city": ("city", gettext_noop("Cities")),
 }
-"""By name in the report: the dimension of visits, and the title of its list."""
+"""By name in the report, or of a place: the dimension of visits, and the title of its list."""
 _CARDS = {
-    gettext_noop("Places"): ("countries", "languages"),
+    gettext_noop("Places"): ("countries", "region", "city", "languages"),
     gettext_noop("Origin"): ("referrers", "sources"),
     gettext_noop("Devices"): ("devices", "browsers", "os"),
 }
@@ -129,7 +133,7 @@ class Loaded:
     `clicks_by_item` are those of a group; those of an account are counted from single visits; empty for an item.
     `items` are names. `imported` are clicks of the period, `baseline` those that were imported without a time
     (`with_baseline`). `group_names` are those of the query, `choices` what it can select. `utm` are clicks by UTM
-    parameter and value.
+    parameter and value, `places` visitors by region and city, if they are counted.
     """
 
     subject: Subject
@@ -148,6 +152,7 @@ class Loaded:
     choices: Sequence[Choice] = ()
     baseline: int = 0
     utm: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    places: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def counted(self) -> str:
@@ -207,7 +212,7 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
 
     def work(tx: Connection) -> Loaded:
         loaded = load(tx, context.account, kind, item, period, visit_filter, events_days=days, group=group)
-        loaded = with_baseline(tx, loaded)
+        loaded = with_places(tx, with_baseline(tx, loaded), period.span, context.settings)
         if kind != ACCOUNT and not group.is_set:
             return loaded
         names = statistics_groups.find_names(tx, context.account, group, kind)
@@ -221,6 +226,13 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
 def with_baseline(tx: Connection, loaded: Loaded) -> Loaded:
     """Return the statistics with the clicks that were imported without a time; a filter matches none of them."""
     return loaded if loaded.is_filtered else replace(loaded, baseline=reports.untimed_clicks(tx, loaded.subject))
+
+
+def with_places(tx: Connection, loaded: Loaded, span: Span, settings: Settings) -> Loaded:
+    """Return the statistics with regions and cities, if they are counted. Single visits, for a filter, have none."""
+    if settings.geo_detail == "off" or loaded.is_filtered:
+        return loaded
+    return replace(loaded, places=places.visitors_by_place(tx, loaded.subject, span))
 
 
 def load(
@@ -355,12 +367,12 @@ def visited_items(loaded: Loaded) -> dict[str, Any]:
 
 def _cards(loaded: Loaded, apart: str) -> list[dict[str, Any]]:
     """Return the cards with lists of labels. Those of UTM parameters are counted by item, like the visited items."""
-    report, cards = loaded.report, []
+    cards, clicks, counts = [], loaded.report.total.clicks, {**loaded.report.dimensions, **loaded.places}
     for name, keys in _CARDS.items():
         lists = [
-            _breakdown(key, title, dimension, report.dimensions[key], report.total.clicks)
+            _breakdown(key, title, dimension, counts[key], 0 if key in PLACES else clicks)
             for key, (dimension, title) in ((key, _DIMENSION_TITLES[key]) for key in keys if key != apart)
-            if report.dimensions[key]
+            if counts.get(key)
         ]
         cards.append({"name": name, "lists": lists, "is_by_item": False})
     utm = [_breakdown(name, _UTM_TITLES[name], name, counts, 0) for name, counts in loaded.utm.items() if counts]
@@ -373,7 +385,8 @@ def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], c
     listed = sum(counts.values())
     whole = max(listed, clicks) if len(counts) >= reports.MAX_LABELS and dimension != "country" else listed
     rows = list(counts.items())
-    return {"key": key, "name": name, "dimension": dimension, "rows": rows, "sum": whole, "others": whole - listed}
+    shown = {"key": key, "name": name, "dimension": dimension, "rows": rows, "sum": whole, "others": whole - listed}
+    return {**shown, "is_place": dimension in PLACES}
 
 
 def label_text(dimension: str, label: str) -> str:
@@ -382,6 +395,8 @@ def label_text(dimension: str, label: str) -> str:
         return label
     if dimension in _NAMES:
         return _NAMES[dimension](label)
+    if dimension in PLACES and (parts := label.rpartition(", "))[2] in countries.NAMES:
+        return f"{parts[0]}, {localized_names.country_name(countries.NAMES[parts[2]])}"
     if dimension == "source":
         return gettext(_SOURCES.get(label, label))
     return gettext(label) if label in _OTHER_LABELS else label
@@ -403,7 +418,7 @@ def csv_response(loaded: Loaded, title: str) -> Response:
         for name, counts_of_utm in loaded.utm.items():
             for value, count in counts_of_utm.items():
                 yield [gettext(statistics_groups.TITLES[name]), value, count]
-        for part, labels in report.dimensions.items():
+        for part, labels in {**report.dimensions, **loaded.places}.items():
             dimension, heading = _CSV_TITLES[part]
             for label, count in labels.items():
                 yield [gettext(heading), label_text(dimension, label), count]

@@ -1,6 +1,8 @@
 """English country names by ISO 3166-1 code."""
 
 UNKNOWN = "Unknown"
+Place = tuple[str, str]
+"""The labels of a region and a city."""
 
 NAMES = {
     "AD": "Andorra",

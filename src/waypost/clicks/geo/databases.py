@@ -19,6 +19,7 @@ from waypost.core.ip_networks import Address
 DBIP_CREDIT = "IP Geolocation by DB-IP, https://db-ip.com, CC BY 4.0"
 IPFIRE_CREDIT = "IPFire Location database, https://location.ipfire.org, CC BY-SA 4.0"
 
+_MAX_NAME = 60
 _GENERATED = re.compile(r"#\s*Generated:\s*(.+)")
 
 
@@ -35,6 +36,10 @@ class CountryDatabase(Protocol):
 
     def code(self, address: Address) -> str:
         """Return the two-letter code for a public address, or "". Raises DatabaseError."""
+        ...
+
+    def place(self, address: Address) -> tuple[str, str]:
+        """Return the region and the city of a public address, "" if they are unknown. Raises DatabaseError."""
         ...
 
 
@@ -62,10 +67,20 @@ class Mmdb:
 
     def code(self, address: Address) -> str:
         """See CountryDatabase.code."""
+        return _code_in(self._record(address))
+
+    def place(self, address: Address) -> tuple[str, str]:
+        """See CountryDatabase.place. Names are English and contain those around them: "Munich, Bavaria, DE"."""
+        record = self._record(address)
+        region, city = _region_in(record), _city_in(record)
+        around = [name for name in (region, _code_in(record).upper()) if name]
+        return ", ".join(around if region else []), ", ".join([city, *around] if city else [])
+
+    def _record(self, address: Address) -> Any:
         if address.version > self._version:
-            return ""
+            return None
         try:
-            return _code_in(self._reader.get(address))
+            return self._reader.get(address)
         except (maxminddb.InvalidDatabaseError, ValueError) as error:
             raise DatabaseError(f"{self._path} is damaged") from error  # its message contains the address
 
@@ -77,6 +92,23 @@ def _code_in(record: Any) -> str:
             return code
         case {"registered_country": {"iso_code": str(code)}}:
             return code
+        case _:
+            return ""
+
+
+def _region_in(record: Any) -> str:
+    """Return the largest region in a record, as `_code_in`."""
+    match record:
+        case {"subdivisions": [{"names": {"en": str(name)}}, *_]} | {"region": str(name)} | {"state1": str(name)}:
+            return name[:_MAX_NAME]
+        case _:
+            return ""
+
+
+def _city_in(record: Any) -> str:
+    match record:
+        case {"city": {"names": {"en": str(name)}}} | {"city": str(name)}:
+            return name[:_MAX_NAME]
         case _:
             return ""
 
@@ -103,6 +135,10 @@ class TorTables:
         """See CountryDatabase.code."""
         ranges = self._ipv4 if address.version == 4 else self._ipv6
         return ranges.code(address.packed) if ranges else ""
+
+    def place(self, address: Address) -> tuple[str, str]:
+        """Return nothing: the tables have countries only."""
+        return "", ""
 
     def _read(self, path: Path, width: int, pack: Callable[[str], bytes]) -> "_Ranges":
         ranges = _Ranges(width)

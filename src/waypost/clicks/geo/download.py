@@ -17,7 +17,7 @@ from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
 
-_DBIP = "https://download.db-ip.com/free/dbip-country-lite-{:%Y-%m}.mmdb.gz"
+_DBIP = "https://download.db-ip.com/free/dbip-{kind}-lite-{month:%Y-%m}.mmdb.gz"
 _MAX_COMPRESSED_BYTES = 128 * 1024 * 1024
 _MAX_BYTES = 512 * 1024 * 1024
 _TIMEOUT_SECONDS = 300
@@ -36,12 +36,14 @@ class UpdateResult:
     credit: str
 
 
-def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolve) -> UpdateResult:
+def update(
+    file: Path, *, url: str = "", with_cities: bool = False, resolver: Resolver = safe_client.resolve
+) -> UpdateResult:
     """Download a database, gzipped or not, check it, and replace `file` atomically.
 
     Raises UNAVAILABLE if the download fails and INVALID if it is not a country database; `file` is then unchanged.
     """
-    source_url, compressed = _fetch([url] if url else _monthly_urls(), resolver)
+    source_url, compressed = _fetch([url] if url else _monthly_urls("city" if with_cities else "country"), resolver)
     try:
         make_folder(file.parent)
         with atomic_files.replacing(file) as part:
@@ -54,10 +56,10 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
     return UpdateResult(source_url, str(file), database.built, database.credit)
 
 
-def _monthly_urls() -> list[str]:
+def _monthly_urls(kind: str) -> list[str]:
     """Return this month's URL and last month's, which is used until this month's database is published."""
     month = datetime.fromtimestamp(clock.now(), UTC).replace(day=1)
-    return [_DBIP.format(month), _DBIP.format(month - timedelta(days=1))]
+    return [_DBIP.format(kind=kind, month=each) for each in (month, month - timedelta(days=1))]
 
 
 def _fetch(urls: list[str], resolver: Resolver) -> tuple[str, bytes]:

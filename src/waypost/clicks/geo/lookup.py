@@ -1,4 +1,4 @@
-"""Look up the country of an IP address in the best database on this machine. Without one it is "Unknown"."""
+"""Look up country, region and city of an IP address in the best database on this machine, else "Unknown"."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from typing import Literal
 import structlog
 
 from waypost.clicks.geo import countries
-from waypost.clicks.geo.countries import UNKNOWN
+from waypost.clicks.geo.countries import UNKNOWN, Place
 from waypost.clicks.geo.databases import CountryDatabase, DatabaseError, Mmdb, TorTables
 from waypost.core import ip_networks
 from waypost.core.ip_networks import Address
@@ -73,6 +73,7 @@ class Countries:
         self._opened: tuple[Source, Path, CountryDatabase] | None = None
         self._problem = ""
         self._country: Callable[[str], str] = _unknown
+        self._place: Callable[[str], Place] = _unknown_place
 
     def country(self, address: str) -> str:
         """Return the English country name of an IP address; "Unknown" for private, unknown and invalid ones."""
@@ -81,6 +82,11 @@ class Countries:
                 return UNKNOWN  # do not open a database for it
             self.reload()
         return self._country(address) if len(address) <= _MAX_ADDRESS_LENGTH else UNKNOWN
+
+    def place(self, address: str) -> Place:
+        """Return the region and the city of an IP address, each with what it lies in, such as "Munich, Bavaria, DE"."""
+        self.country(address)  # opens the database
+        return self._place(address) if len(address) <= _MAX_ADDRESS_LENGTH else _unknown_place(address)
 
     def reload(self) -> None:
         """Check now for another or newer database, and use it."""
@@ -123,6 +129,9 @@ class Countries:
         self._opened = (source, file, database) if database is not None else None
         # Each database has its own cache, so that no outdated result is served.
         self._country = lru_cache(_CACHE_SIZE)(partial(self._look_up, database)) if database is not None else _unknown
+        self._place = (
+            lru_cache(_CACHE_SIZE)(partial(self._look_up_place, database)) if database is not None else _unknown_place
+        )
         return database is not None or source == "none"
 
     def _look_up(self, database: CountryDatabase, address: str) -> str:
@@ -133,6 +142,15 @@ class Countries:
             self._report(str(error))
             return UNKNOWN
 
+    def _look_up_place(self, database: CountryDatabase, address: str) -> Place:
+        public = _public(address)
+        try:
+            region, city = database.place(public) if public else ("", "")
+        except DatabaseError as error:
+            self._report(str(error))
+            region = city = ""
+        return region or UNKNOWN, city or UNKNOWN
+
     def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
@@ -141,6 +159,10 @@ class Countries:
 
 def _unknown(_address: str) -> str:
     return UNKNOWN
+
+
+def _unknown_place(_address: str) -> Place:
+    return UNKNOWN, UNKNOWN
 
 
 def _public(address: str) -> Address | None:

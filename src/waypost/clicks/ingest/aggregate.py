@@ -5,13 +5,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from waypost.clicks.classify import classifier
 from waypost.clicks.classify.classifier import agent, language, referrer
 from waypost.clicks.geo import countries
+from waypost.clicks.geo.countries import Place
 from waypost.clicks.journal import entry
 
 Outcome = Literal["click", "bot", "preview", "late", "other"]
@@ -30,6 +31,10 @@ _new_tuple: Any = tuple.__new__
 _COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}  # 1 is for unique clicks
 
 
+PLACES = ("region", "city")
+"""Dimensions of which only visitors are counted, and which single visits do not have."""
+
+
 class VisitAttributes(NamedTuple):
     """The label of a visit in each dimension."""
 
@@ -43,10 +48,14 @@ class VisitAttributes(NamedTuple):
     source: str
 
 
+DIMENSIONS = (*VisitAttributes._fields, *PLACES)
+
+
 class Visit(NamedTuple):
     """A classified journal line. `digest` identifies the visitor of a day; the address is not kept.
 
-    `taken`: the visit was subtracted from a click limit before the response.
+    `taken`: the visit was subtracted from a click limit before the response. `place`: region and city, if they are
+    counted.
     """
 
     account: int
@@ -58,6 +67,7 @@ class Visit(NamedTuple):
     digest: bytes
     attributes: VisitAttributes
     taken: bool
+    place: Place | None = None
 
 
 class LineParser:
@@ -66,9 +76,15 @@ class LineParser:
     `first_malformed` is the offset of the first one in the lines of the last call.
     """
 
-    def __init__(self, country: Callable[[str], str], own_hosts: AbstractSet[str]) -> None:
-        """`country` returns the country name of an IP address. Pages of `own_hosts` are no foreign referrers."""
-        self._country = country
+    def __init__(
+        self,
+        country: Callable[[str], str],
+        own_hosts: AbstractSet[str],
+        *,
+        place: Callable[[str], Place] | None = None,
+    ) -> None:
+        """`country` and `place` return labels of an IP address. Pages of `own_hosts` are no foreign referrers."""
+        self._country, self._place = country, place
         self.malformed = self.first_malformed = 0
         self.own_hosts = own_hosts
 
@@ -101,6 +117,7 @@ class LineParser:
         digest = visitor_hash_of_day(second // DAY).copy()
         digest.update(b"\t".join((address, user_agent, kind, item)))
         country = countries.name_of(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
+        place = self._place(address.decode("latin-1")) if self._place else None
         preferred = language(accept_language.decode("latin-1"))
         # tuple.__new__ takes a third of the time of the constructor, and this runs for every visit.
         attributes = _new_tuple(
@@ -108,7 +125,7 @@ class LineParser:
             (country, origin.label, origin.network, client.browser, client.os, client.device, preferred, source),
         )
         visit: Visit = _new_tuple(
-            Visit, (int(account), item_kind, int(item), second, ms, outcome, digest.digest(), attributes, taken)
+            Visit, (int(account), item_kind, int(item), second, ms, outcome, digest.digest(), attributes, taken, place)
         )
         return visit
 
@@ -157,11 +174,12 @@ def _outcome(flags: bytes, client_kind: classifier.Kind) -> Outcome:
 class _ItemAggregate:
     """Counts of the visits of one item."""
 
-    __slots__ = ("attributes", "times", "totals")
+    __slots__ = ("attributes", "places", "times", "totals")
 
     def __init__(self) -> None:
         self.times: dict[int, list[int]] = defaultdict(lambda: [0] * 6)  # by quarter, see _COLUMN
         self.attributes: dict[int, list[VisitAttributes]] = defaultdict(list)  # of the clicks, by day
+        self.places: dict[int, list[Place]] = defaultdict(list)  # of the visitors, by day
         self.totals = [0, 0, 0]  # clicks, unique clicks, clicks not taken from a limit in advance
 
 
@@ -172,7 +190,7 @@ class Aggregate:
         """`new_visitors` has, by day, the digests that no earlier click of that day had."""
         self.is_first: list[bool] = []
         self._items: dict[tuple[str, int, int], _ItemAggregate] = defaultdict(_ItemAggregate)
-        for account, kind, item, second, _, outcome, digest, attributes, taken in visits:
+        for account, kind, item, second, _, outcome, digest, attributes, taken, place in visits:
             counts = self._items[kind, item, account]
             row = counts.times[second - second % QUARTER]
             row[_COLUMN[outcome]] += 1
@@ -185,6 +203,8 @@ class Aggregate:
                 uncounted.discard(digest)
             self.is_first.append(is_first)
             row[1] += is_first
+            if place and is_first:
+                counts.places[day].append(place)
             counts.attributes[day].append(attributes)
             totals = counts.totals
             totals[0] += 1
@@ -218,6 +238,8 @@ class Aggregate:
             for day, attributes in counts.attributes.items():
                 # Counting whole columns takes half the time of counting single labels.
                 counters = tuple(map(Counter, zip(*attributes, strict=True)))
+                if places := counts.places.get(day):
+                    counters += tuple(map(Counter, zip(*places, strict=True)))
                 own, whole = (kind, item), ("account", account)
                 for owner_kind, owner in (own,) if kind in NOT_IN_ACCOUNT_TOTALS else (own, whole):
                     parts[owner_kind, owner, day, account].append(counters)
@@ -230,7 +252,7 @@ _Counters = tuple[dict[str, int], ...]  # the count of each label, for each dime
 
 
 class LabelCounts(NamedTuple):
-    """The count of each label among the clicks of one item on one day."""
+    """The count of each label among the clicks of one item on one day, by dimension; those of places can be missing."""
 
     kind: str
     item: int
@@ -244,7 +266,7 @@ def label_columns(label_counts: Iterable[LabelCounts]) -> dict[str, list[Any]]:
     kinds, items, days, dimensions, labels, accounts, clicks = columns = tuple[list[Any], ...]([] for _ in range(7))
     for kind, item, day, account, counters in label_counts:
         length_before = len(labels)
-        for dimension, index in _DIMENSION_INDEXES:
+        for dimension, index in _indexes(len(counters)):
             counter = counters[index]
             present = sorted(filter(None, counter))
             dimensions += [dimension] * len(present)
@@ -258,13 +280,16 @@ def label_columns(label_counts: Iterable[LabelCounts]) -> dict[str, list[Any]]:
     return dict(zip(("kind", "item", "day", "dimension", "label", "account", "n"), columns, strict=True))
 
 
-_DIMENSION_INDEXES = sorted((name, index) for index, name in enumerate(VisitAttributes._fields))
+@cache
+def _indexes(number: int) -> list[tuple[str, int]]:
+    """Return the names and indexes of the first dimensions, in the order of their names."""
+    return sorted((name, index) for index, name in enumerate(DIMENSIONS[:number]))
 
 
 def _merge(several: Sequence[_Counters]) -> _Counters:
-    merged: _Counters = tuple({} for _ in VisitAttributes._fields)
+    merged: _Counters = tuple({} for _ in max(several, key=len))
     for counters in several:
-        for into, counter in zip(merged, counters, strict=True):
+        for into, counter in zip(merged, counters, strict=False):
             for label, count in counter.items():
                 into[label] = into.get(label, 0) + count
     return merged

@@ -173,7 +173,9 @@ class Ingester:
         self._events_days = settings.events_days
         self._test_fault = fault_point
         self._hosts = settings.own_hosts
-        self._parser = LineParser(Countries(settings).country, self._hosts)
+        geo = Countries(settings)
+        place = geo.place if settings.geo_detail == "on" else None
+        self._parser = LineParser(geo.country, self._hosts, place=place)
         self._meter = Meter(settings.metrics_dir)
         self._positions: dict[str, int] | None = None
         self._visitor_hashes: dict[int, hashlib.blake2b] = {}
@@ -419,7 +421,7 @@ def _gc_disabled() -> Iterator[None]:
 
 def _event_columns(visits: Sequence[Visit], is_first: Sequence[bool]) -> Columns:
     """Return the columns of `events`. At least one visit is required."""
-    accounts, kinds, items, _, times, outcomes, _, attributes, _ = zip(*visits, strict=True)
+    accounts, kinds, items, _, times, outcomes, _, attributes, *_ = zip(*visits, strict=True)
     labels = dict(zip(VisitAttributes._fields, zip(*attributes, strict=True), strict=True))
     del labels["network"]
     own = {"account": accounts, "kind": kinds, "item": items, "at_ms": times, "sort": outcomes, "first": is_first}

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from waypost.clicks.classify import referrers
 from waypost.clicks.classify.classifier import DIRECT, UNKNOWN
-from waypost.clicks.ingest.aggregate import ALL_DAYS, LabelCounts, VisitAttributes
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DIMENSIONS, PLACES, LabelCounts
 from waypost.clicks.ingest.bulk_upsert import count_by_keys, select_by_keys, transpose
 from waypost.db.schema import click_labels
 
@@ -22,10 +22,11 @@ WELL_KNOWN: Mapping[str, frozenset[str]] = {
         {"", OTHER, DIRECT, *referrers.HOSTS.values(), *referrers.DOMAINS.values(), *referrers.APPS.values()}
     ),
     "language": frozenset({"", OTHER, UNKNOWN, *referrers.COMMON_LANGUAGES}),
+    **dict.fromkeys(PLACES, frozenset({OTHER, UNKNOWN})),
 }
 """The limited dimensions. The labels of the others come from tables of this program, or from the account's links."""
 
-_INDEXES = {dimension: VisitAttributes._fields.index(dimension) for dimension in WELL_KNOWN}
+_INDEXES = {dimension: DIMENSIONS.index(dimension) for dimension in WELL_KNOWN}
 _KEY = ("kind", "item", "day", "dimension", "account")
 _Key = tuple[str, int, int, str, int]
 
@@ -36,7 +37,7 @@ def limit_labels(tx: Connection, label_counts: Iterable[LabelCounts]) -> list[La
     unusual: dict[_Key, int] = {}
     for position, (kind, item, day, account, counters) in enumerate(rows):
         for dimension, index in _INDEXES.items():
-            if not counters[index].keys() <= WELL_KNOWN[dimension]:
+            if index < len(counters) and not counters[index].keys() <= WELL_KNOWN[dimension]:
                 unusual[kind, item, day, dimension, account] = position
     for key, stored in _labels_near_limit(tx, rows, unusual).items():
         index, position = _INDEXES[key[3]], unusual[key]

@@ -3,7 +3,7 @@
 Whole days in UTC come from these totals. If a span has only a part of a day, the clicks of the part are counted from
 single visits, if all of these are kept. Otherwise, the labels of the day share the clicks of the part, whose number is
 known by quarter of an hour, in the proportion that they have on the whole day. So all sums are those of the totals
-(ADR 17).
+(ADR 17). Regions and cities, which single visits do not have, are always shared in this way.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from waypost.clicks.blocks.visit_counts import Counts, Parts
 from waypost.clicks.classify.referrers import NETWORKS
-from waypost.clicks.ingest.aggregate import DAY
+from waypost.clicks.ingest.aggregate import DAY, PLACES
 from waypost.clicks.ingest.label_limits import OTHER
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.clicks.stats.visit_search import VisitFilter
@@ -96,19 +96,20 @@ def _of_part(tx: Connection, subject: Subject, first: int, after: int) -> LabelC
     of_day, inside = (int(value or 0) for value in tx.execute(query).one())
     if not inside:
         return {}
-    counts = of_days(tx, subject, day, day)
+    counts = dict(of_days(tx, subject, day, day))
     if inside == of_day:
         return counts
+    places = {name: _share(counts.pop(name), inside, of_day) for name in PLACES if name in counts}
     for start, end, is_rest in _countable(first, after):
         visits = _of_visits(tx, subject, start, end)
         if sum(row[0] for row in visits.times.values()) != (of_day - inside if is_rest else inside):
             continue
         labels = _with_labels_of(visits, counts)
         if not is_rest:
-            return labels
+            return {**labels, **places}
         if (remaining := _without(counts, labels)) is not None:
-            return remaining
-    return {dimension: _share(labels, inside, of_day) for dimension, labels in counts.items()}
+            return {**remaining, **places}
+    return {**{dimension: _share(labels, inside, of_day) for dimension, labels in counts.items()}, **places}
 
 
 def _countable(first: int, after: int) -> Iterator[tuple[int, int, bool]]:

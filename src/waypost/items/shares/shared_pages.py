@@ -142,6 +142,7 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
         # Events tell what the account did, and the addresses of files are secrets.
         loaded = replace(loaded, annotations=[], clicks_by_item={})
+        loaded = statistics.with_places(tx, loaded, period.span, context.settings)
         return statistics.with_baseline(tx, loaded) if has_baseline else loaded
 
     def compute() -> Loaded:

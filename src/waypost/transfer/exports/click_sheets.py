@@ -1,5 +1,6 @@
 """The sheets of statistics: totals by time and label, and single visits."""
 
+from waypost.clicks.ingest.aggregate import PLACES
 from waypost.db.row_codec import as_time
 from waypost.db.schema import click_labels, click_times, edits, events
 from waypost.transfer.exports.sheets import Column, Sheet, as_day, as_time_ms, of
@@ -30,7 +31,7 @@ _TIMES = Sheet(
 
 _LABELS = Sheet(
     "clicks_by_label",
-    "Clicks per day and label, such as a country.",
+    "Clicks per day and label, such as a country. It has no regions and cities, where a day can have a single visitor.",
     click_labels,
     of(
         click_labels,
@@ -44,6 +45,7 @@ _LABELS = Sheet(
         },
         day=as_day,
     ),
+    where=click_labels.c.dimension.not_in(PLACES),
 )
 
 _VISITS = Sheet(

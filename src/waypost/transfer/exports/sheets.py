@@ -33,7 +33,10 @@ Added = Mapping[str, Sequence[Column | str]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of the export, which becomes `name.csv` and `name.jsonl`. `hidden` columns are for `derive` only."""
+    """A table of the export, which becomes `name.csv` and `name.jsonl`. `hidden` columns are for `derive` only.
+
+    `where` leaves out rows.
+    """
 
     name: str
     text: str
@@ -42,12 +45,13 @@ class Sheet:
     joined: FromClause | None = None
     hidden: Sequence[ColumnElement[Any]] = ()
     derive: Derive | None = None
+    where: ColumnElement[bool] | None = None
 
     def query(self, account: int) -> Select[Any]:
         """Select the rows of an account in the order of the primary key."""
         stored = [column.source.label(column.name) for column in self.columns if column.source is not None]
         query = select(*stored, *self.hidden).select_from(self.joined if self.joined is not None else self.table)
-        query = query.where(self.table.c.account == account)
+        query = query.where(self.table.c.account == account, *([] if self.where is None else [self.where]))
         return query.order_by(*(key for key in self.table.primary_key if key.name != "account"))
 
     @cached_property
