@@ -15,6 +15,7 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.statements import recorded_statements
 from tests.support.visits import DESTINATION, FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
 from waypost.clicks.stats import reports, span_labels
+from waypost.clicks.stats.item_groups import ItemGroup, find_members
 from waypost.clicks.stats.subjects import Subject
 
 pytestmark = ON_BOTH_DATABASES
@@ -239,3 +240,18 @@ def test_totals_of_members_are_found_by_the_primary_key(ana: Person, ids: dict[s
     pattern = key["sqlite" if any("SEARCH" in plan for plan in plans) else "postgresql"]
     assert len(plans) == 6
     assert all(re.search(pattern, plan) for plan in plans), plans
+
+
+def test_value_is_found_however_its_link_writes_it(ana: Person) -> None:
+    value = 'Caf\xe9 "100%_a\\b'
+    links = [
+        new_link(ana, "escaped", url=f"{DESTINATION}?utm_source=Caf%C3%A9%20%22100%25_%61%5Cb"),
+        new_link(ana, "plus", url=f"{DESTINATION}?utm_source=Caf%C3%A9+%22100%25_a%5cb"),
+        new_link(ana, "own", parameters=[{"name": "utm_source", "value": value}]),
+    ]
+    new_link(ana, "other", url=f"{DESTINATION}?utm_source=Cafe")
+    plain = new_link(ana, "plain", url=f"{DESTINATION}?utm_source=plain_a")
+    new_link(ana, "wildcard", url=f"{DESTINATION}?utm_source=plainXa")
+    for searched, found in ((value, set(links)), ("plain_a", {plain}), ("plain", set[int]())):
+        group = ItemGroup(utm={"utm_source": searched})
+        assert ana.database.read(lambda tx, group=group: find_members(tx, ana.account, group)) == {"link": found}

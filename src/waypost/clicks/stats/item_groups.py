@@ -64,7 +64,7 @@ def utm_values(
     With a `limit`, only so many of the newest links are read, however few of them have parameters.
     """
     is_in_group = _link_conditions(account, group)
-    query = _TAGGED.where(*is_in_group).order_by(links.c.id.desc())
+    query = _TAGGED.where(*is_in_group, *map(_can_have, group.utm.values())).order_by(links.c.id.desc())
     if limit is not None:
         query = query.where(
             links.c.id.in_(select(links.c.id).where(*is_in_group).order_by(links.c.id.desc()).limit(limit))
@@ -92,6 +92,16 @@ def _read_values(tx: Connection, query: Select[int, str, Any]) -> Iterator[tuple
         values = {**utm_parameters.values_of(url), **own}
         if shown := {name: values[name] for name in UTM if values.get(name)}:
             yield link, shown
+
+
+def _can_have(value: str) -> ColumnElement[bool]:
+    """Return the condition that a link can have the value of a parameter: it is written out, or something is escaped.
+
+    It leaves out most links of a large account before their URLs are parsed.
+    """
+    url, parameters, start = links.c.url, cast(links.c.parameters, Text), value.partition("\0")[0]
+    escapes = (url.contains("%", autoescape=True), url.contains("+"), parameters.contains("\\", autoescape=True))
+    return or_(url.contains(start, autoescape=True), parameters.contains(start, autoescape=True), *escapes)
 
 
 def _link_conditions(account: int, group: ItemGroup) -> list[ColumnElement[bool]]:
