@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -252,6 +253,6 @@ def test_value_is_found_however_its_link_writes_it(ana: Person) -> None:
     new_link(ana, "other", url=f"{DESTINATION}?utm_source=Cafe")
     plain = new_link(ana, "plain", url=f"{DESTINATION}?utm_source=plain_a")
     new_link(ana, "wildcard", url=f"{DESTINATION}?utm_source=plainXa")
-    for searched, found in ((value, set(links)), ("plain_a", {plain}), ("plain", set[int]())):
+    for searched, ids in ((value, set(links)), ("plain_a", {plain}), ("plain", set[int]())):
         group = ItemGroup(utm={"utm_source": searched})
-        assert ana.database.read(lambda tx, group=group: find_members(tx, ana.account, group)) == {"link": found}
+        assert ana.database.read(partial(find_members, account=ana.account, group=group)) == {"link": ids}

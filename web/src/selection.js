@@ -8,8 +8,8 @@ document.addEventListener("change", ({ target }) => {
   if (!form || !target.matches('[type="checkbox"]')) return;
   const allMatching = $("[data-all-matching]", form);
   if (target.matches("[data-all], [data-all-matching]")) for (const box of boxes(form)) box.checked = target.checked;
-  const all = $("[data-all]", form);
-  if (all) all.checked = boxes(form).every((box) => box.checked);
+  const areAll = boxes(form).every((box) => box.checked);
+  for (const all of form.querySelectorAll("[data-all]")) all.checked = areAll;
   if (allMatching && !target.checked) allMatching.checked = false;
   showSelection(form);
 });

@@ -87,9 +87,14 @@ _DIMENSION_TITLES = {
 }
 """By name in the report, or of a place: the dimension of visits, and the title of its list."""
 _CARDS = {
-    gettext_noop("Places"): ("countries", "region", "city", "languages"),
+    gettext_noop("Places"): ("countries", "languages"),
     gettext_noop("Origin"): ("referrers", "sources"),
     gettext_noop("Devices"): ("devices", "browsers", "os"),
+}
+_CARDS_WITH_PLACES = {
+    **_CARDS,
+    "Places": ("countries", "region", "city"),
+    "Origin": ("referrers", "sources", "languages"),
 }
 """The lists of each card."""
 _UTM_TITLES = {
@@ -368,7 +373,7 @@ def visited_items(loaded: Loaded) -> dict[str, Any]:
 def _cards(loaded: Loaded, apart: str) -> list[dict[str, Any]]:
     """Return the cards with lists of labels. Those of UTM parameters are counted by item, like the visited items."""
     cards, clicks, counts = [], loaded.report.total.clicks, {**loaded.report.dimensions, **loaded.places}
-    for name, keys in _CARDS.items():
+    for name, keys in (_CARDS_WITH_PLACES if loaded.places else _CARDS).items():
         lists = [
             _breakdown(key, title, dimension, counts[key], 0 if key in PLACES else clicks)
             for key, (dimension, title) in ((key, _DIMENSION_TITLES[key]) for key in keys if key != apart)
@@ -395,8 +400,6 @@ def label_text(dimension: str, label: str) -> str:
         return label
     if dimension in _NAMES:
         return _NAMES[dimension](label)
-    if dimension in PLACES and (parts := label.rpartition(", "))[2] in countries.NAMES:
-        return f"{parts[0]}, {localized_names.country_name(countries.NAMES[parts[2]])}"
     if dimension == "source":
         return gettext(_SOURCES.get(label, label))
     return gettext(label) if label in _OTHER_LABELS else label

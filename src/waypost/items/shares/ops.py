@@ -1,14 +1,13 @@
 """Share links: pages with the statistics of an item or a whole account, for visitors without an account."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, select
 
-from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core import clock
 from waypost.core.errors import invalid, not_found
 from waypost.db import account_rows, crud
@@ -52,10 +51,10 @@ class Share:
     @property
     def key(self) -> tuple[ItemType, int]:
         """The kind and id of the item, or of the account."""
-        items: Iterator[tuple[ItemType, int]] = (
-            (kind, item) for kind in TABLES if (item := getattr(self, kind)) is not None
-        )
-        return next(items, (ACCOUNT, self.account))
+        for kind in TABLES:
+            if (item := getattr(self, kind)) is not None:
+                return kind, item
+        return "account", self.account
 
     @property
     def path(self) -> str:
@@ -112,7 +111,7 @@ def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpac
         raise invalid("itemid", f"This item has {MAX_SHARES} share links already. Revoke one first.")
     values = _values(fields)
     _check_span(values)
-    about = {kind: item} if kind in TABLES else {}
+    about: Mapping[str, int] = {kind: item} if kind in TABLES else {}
     row = {"account": account, **about, "token": secrets.token_hex(16), "created": clock.now(), **values}
     return get_owned(tx, account, tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one())
 

@@ -115,7 +115,7 @@ def delete_share(context: PageContext, id: int) -> Response:
 
 def _known(kind: str) -> ItemType:
     """Return the kind of a path. Raises NOT_FOUND."""
-    known = next((name for name in get_args(ItemType) if name == kind), None)
+    known: ItemType | None = next((name for name in get_args(ItemType) if name == kind), None)
     if known is None:
         raise not_found()
     return known
