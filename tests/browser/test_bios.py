@@ -46,7 +46,7 @@ def test_builder_creates_page_and_shows_block_clicks(
         page.locator("[data-block] textarea").fill("Hello")
         _move_heading_up(page, scripts=scripts)
         page.get_by_role("button", name="Contact", exact=True).click()
-        page.get_by_role("button", name="Remove: Contact 4").click()
+        _choose(page, "Contact 4", "Delete")
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link", "Profile"])
         if not scripts:
             page.get_by_role("button", name="Preview").click()
@@ -61,22 +61,57 @@ def test_builder_creates_page_and_shows_block_clicks(
         assert fetched(address, f"ana-costa/{block}").headers["location"] == "https://target.example/shop"
         page.reload()
         expect(page.locator("[data-block]", has_text="Link").locator(".tag")).to_have_text("1 click")
-        page.get_by_role("button", name="Remove: Profile 3").click()
+        _choose(page, "Profile 3", "Delete")
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link"])
 
 
+def _choose(page: Page, block: str, action: str) -> None:
+    """Choose an action in the menu of a block."""
+    page.get_by_role("button", name=f"Actions for {block}").click()
+    page.get_by_role("button", name=f"{action}: {block}").click()
+
+
 def _move_heading_up(page: Page, *, scripts: bool) -> None:
     """Move the third block to the top, by keyboard and by pointer."""
-    up = page.get_by_role("button", name="Move up: Heading 3")
-    up.focus()
+    page.get_by_role("button", name="Actions for Heading 3").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Move up: Heading 3").focus()
     page.keyboard.press("Enter")
     expect(page.locator("[data-block] h3").nth(1)).to_have_text("Heading")
-    page.get_by_role("button", name="Move up: Heading 2").click()
+    _choose(page, "Heading 2", "Move up")
     expect(page.locator("[data-block] h3").first).to_have_text("Heading")
     if scripts:
-        expect(page.get_by_role("button", name="Move down: Heading 1")).to_be_focused()
+        expect(page.get_by_role("button", name="Actions for Heading 1")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_block_is_duplicated_and_hidden_by_its_menu(ana: Person, chrome: Browser, address: str, width: int) -> None:
+    overlay = ana.add("overlay", name="News", type="newsletter", message="News")
+    bio = ana.add("bio", name="Ana", blocks=[FORM_BLOCKS[0], {"type": "form", "overlay": overlay}])
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(f"{address}/dashboard/bios/{bio}")
+        blocks = page.locator("[data-block]")
+        blocks.first.locator("summary").first.click()
+        page.get_by_role("textbox", name="Title").fill("Typed")
+        _choose(page, "Link 1", "Duplicate")
+        _choose(page, "Form 3", "Duplicate")
+        expect(page.locator("[data-block] h3")).to_have_text(["Link", "Link", "Form", "Form"])
+        expect(blocks.nth(1).get_by_role("textbox", name="Title")).to_have_value("Typed")
+        _choose(page, "Link 2", "Hide")
+        expect(page.get_by_role("button", name="Actions for Link 2")).to_be_focused()
+        expect(page.get_by_text("Hidden", exact=True)).to_have_count(1)
+        page.get_by_role("button", name="Actions for Link 2").click()
+        expect(page.get_by_role("button", name="Hide: Link 2")).to_be_hidden()
+        expect(page.get_by_role("button", name="Show: Link 2")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Save", exact=True).last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+    stored = ana.details("bio", bio)["blocks"]
+    assert [block.get("title") or block.get("overlay") for block in stored] == ["Typed", "Typed", overlay, overlay]
+    assert [block.get("hidden", False) for block in stored] == [False, True, False, False]
 
 
 def test_pictures_keep_their_shape_and_place_while_they_load(ana: Person, chrome: Browser, address: str) -> None:
@@ -177,7 +212,7 @@ def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/bios/1")
         blocks, toast = page.locator("[data-block]"), page.locator(".toast")
-        page.get_by_role("button", name="Remove: Text 2").click()
+        _choose(page, "Text 2", "Delete")
         expect(blocks).to_have_count(5)
         toast.get_by_role("button", name="Undo").click()
         expect(blocks).to_have_count(6)

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.bios import FORM_BLOCKS
 from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.html import Page
 
 
 def _fields(blocks: list[dict[str, str]]) -> dict[str, Any]:
@@ -70,17 +71,35 @@ def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Pers
         ("up-0", types),
         ("down-5", types),
         ("remove-0", types[1:]),
+        ("duplicate-0", ["link", *types]),
+        ("hide-0", types),
     ):
         page = _send(dashboard, path, at=path, do=do, name="Edited")
         assert page.status_code == 200, do
         assert _order(page) == expected, do
         assert "Edited" in page.text
-    for do in ("up-99", "remove-99", "add-nothing", "up-x", "nonsense"):
+    for do in ("up-99", "remove-99", "duplicate-99", "hide-x", "add-nothing", "up-x", "nonsense"):
         assert _send(dashboard, path, at=path, do=do, version="x").status_code == 400, (
             "an unknown button submits the form"
         )
     assert [block["type"] for block in ana.details("bio", bio)["blocks"]] == types
     assert ana.details("bio", bio)["name"] == "Ana"
+
+
+def test_menu_of_a_block_duplicates_hides_and_shows_it_without_scripts(ana: Person, dashboard: Browser) -> None:
+    bio = _new(ana)
+    path = f"/bios/{bio}"
+
+    def sent(do: str, block: dict[str, str]) -> Any:
+        return Page(_send(dashboard, path, [block], at=path, do=do))
+
+    copied = sent("duplicate-0", {**FORM_BLOCKS[0], "id": "7"})
+    fields = [[copied.one("input", name=f"b{number}.{part}").attributes["value"] for part in ("id", "title")] for number in (1, 2)]
+    assert fields == [["7", "Shop"], ["", "Shop"]]
+    for do, hidden in (("hide-0", True), ("show-0", False)):
+        for block in (FORM_BLOCKS[0], {**FORM_BLOCKS[0], "hidden": "on"}):
+            switch = sent(do, block).one("input", name="b1.hidden")
+            assert ("checked" in switch.attributes) == hidden, do
 
 
 @pytest.mark.parametrize(
@@ -165,7 +184,7 @@ def test_moved_block_keeps_its_click_count(ana: Person, dashboard: Browser) -> N
     path = f"/bios/{bio}"
 
     def tags() -> list[str]:
-        return re.findall(r'<span class="tag">(\d+) clicks</span>', dashboard.get(path).text)
+        return re.findall(r'<span class="tag" data-clicks>(\d+) clicks</span>', dashboard.get(path).text)
 
     assert tags() == ["3", "0", "0", "0"]
     moved = [FORM_BLOCKS[4], *FORM_BLOCKS[:4], FORM_BLOCKS[5]]

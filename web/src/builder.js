@@ -8,6 +8,7 @@ import { showToast } from "./toast.js";
 const UNDO_DURATION = 10_000; // milliseconds
 const form = document.querySelector("[data-builder]");
 const list = form.querySelector("[data-blocks]");
+const REFERENCES = ["id", "name", "for", "aria-describedby", "popovertarget"];
 let addedCount = 0;
 
 /** Updates the positions in the buttons, for screen readers and for a form submitted by one of them. */
@@ -15,21 +16,52 @@ function renumber() {
   [...list.children].forEach((block, index) => {
     for (const button of block.querySelectorAll("[data-do]")) {
       button.value = `${button.dataset.do}-${index}`;
-      button.querySelector("[data-position]").textContent = index + 1;
     }
+    for (const position of block.querySelectorAll("[data-position]")) position.textContent = index + 1;
   });
 }
 
-/** Keeps the focus on a button. The first block has no "up" and the last no "down": then its opposite gets it. */
-function keepFocus(button, opposite) {
-  button.focus();
-  if (document.activeElement !== button) button.closest("[data-block]").querySelector(`[data-do=${opposite}]`).focus();
+/** Sets the focus on the button of a block's menu. */
+function focusMenu(block) {
+  block.querySelector("[popovertarget]").focus();
+}
+
+/** Returns a copy of a block with another key in its names, and without the id and the clicks of the block. */
+function copyOf(block) {
+  const [key, newKey] = [block.id, nextKey()];
+  const copy = block.cloneNode(true);
+  for (const element of [copy, ...copy.querySelectorAll("*")]) {
+    for (const name of REFERENCES) {
+      const value = element.getAttribute(name);
+      if (value?.startsWith(key)) element.setAttribute(name, newKey + value.slice(key.length));
+    }
+  }
+  copy.querySelector("[name=order]").value = newKey;
+  const selects = [...block.querySelectorAll("select")];
+  copy.querySelectorAll("select").forEach((select, index) => {
+    select.value = selects[index].value;
+  });
+  copy.querySelector('[name$=".id"]').value = "";
+  copy.querySelector("[data-clicks]")?.remove();
+  return copy;
+}
+
+function nextKey() {
+  addedCount += 1;
+  return `n${addedCount}-${Date.now()}`;
+}
+
+function setHidden(button, isHidden) {
+  const block = button.closest("[data-block]");
+  block.querySelector("[data-hidden]").checked = isHidden;
+  focusMenu(block);
+  showToast(isHidden ? form.dataset.hide : form.dataset.show);
 }
 
 function remove(block) {
   const [before, after] = [block.previousElementSibling, block.nextElementSibling];
   block.remove();
-  ((after ?? before)?.querySelector("[data-do=remove]") ?? form.querySelector("[data-do=add]")).focus();
+  ((after ?? before)?.querySelector("[popovertarget]") ?? form.querySelector("[data-do=add]")).focus();
   const run = () => {
     if (after?.isConnected) after.before(block);
     else if (before?.isConnected) before.after(block);
@@ -44,21 +76,34 @@ function remove(block) {
 const ACTIONS = {
   add(button) {
     const html = document.querySelector(`template[data-kind="${button.dataset.type}"]`).innerHTML;
-    addedCount += 1;
-    list.insertAdjacentHTML("beforeend", html.replaceAll("KEY", `n${addedCount}-${Date.now()}`));
+    list.insertAdjacentHTML("beforeend", html.replaceAll("KEY", nextKey()));
     list.lastElementChild.querySelector("input:not([type=hidden]), textarea")?.focus();
   },
   up(button) {
     const block = button.closest("[data-block]");
     block.previousElementSibling?.before(block);
-    keepFocus(button, "down");
+    focusMenu(block);
     showToast(form.dataset.up);
   },
   down(button) {
     const block = button.closest("[data-block]");
     block.nextElementSibling?.after(block);
-    keepFocus(button, "up");
+    focusMenu(block);
     showToast(form.dataset.down);
+  },
+  duplicate(button) {
+    const block = button.closest("[data-block]");
+    const copy = copyOf(block);
+    block.after(copy);
+    open(copy);
+    copy.querySelector("summary").focus();
+    showToast(form.dataset.duplicated);
+  },
+  hide(button) {
+    setHidden(button, true);
+  },
+  show(button) {
+    setHidden(button, false);
   },
   remove(button) {
     remove(button.closest("[data-block]"));

@@ -93,6 +93,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "vcard": tuple(name for name in CardBlock.model_fields if name not in _COMMON_PARTS),
 }
 """Parts of each type of block. A block's fields are called `<key>.<part>`; the field `order` lists the keys."""
+_BLOCK_ACTIONS = frozenset({"up", "down", "duplicate", "hide", "show", "remove"})
 _TIMES = ("showfrom", "showuntil")
 _LOCAL = "%Y-%m-%dT%H:%M:%S"
 _URL_PARTS = frozenset({"link.url", "image.image", "image.link", "embed.url", "vcard.site"})
@@ -117,7 +118,7 @@ def submitted_form(context: PageContext, current: Mapping[str, Value] | None = N
 
 
 def rearrange_blocks(form: Form) -> bool:
-    """Add, move or remove a block of the form if one of these buttons was pressed. Nothing is saved.
+    """Add, move, copy, hide, show or remove a block of the form if one of these buttons was pressed. Nothing is saved.
 
     Return whether one was; the buttons are used without scripts. `draft` shows a draft that the browser kept.
     """
@@ -126,13 +127,23 @@ def rearrange_blocks(form: Form) -> bool:
     rows: Any = form.values["blocks"]
     if action == "add" and target in PARTS:
         rows.append({"type": target})
-    elif action in ("up", "down", "remove") and index is not None and index < len(rows):
-        block = rows.pop(index)
-        if action != "remove":
-            rows.insert(max(0, index + (1 if action == "down" else -1)), block)
+    elif action in _BLOCK_ACTIONS and index is not None and index < len(rows):
+        _change_block(rows, index, action)
     else:
         return action == "draft"
     return True
+
+
+def _change_block(rows: list[dict[str, str]], index: int, action: str) -> None:
+    block = rows[index]
+    if action == "duplicate":
+        rows.insert(index + 1, {**block, "id": ""})
+    elif action in ("hide", "show"):
+        block["hidden"] = "on" if action == "hide" else ""
+    else:
+        del rows[index]
+        if action != "remove":
+            rows.insert(max(0, index + (1 if action == "down" else -1)), block)
 
 
 def copy_pictures(context: PageContext, form: Form) -> None:
