@@ -94,7 +94,10 @@ def test_menu_of_a_block_duplicates_hides_and_shows_it_without_scripts(ana: Pers
         return Page(_send(dashboard, path, [block], at=path, do=do))
 
     copied = sent("duplicate-0", {**FORM_BLOCKS[0], "id": "7"})
-    fields = [[copied.one("input", name=f"b{number}.{part}").attributes["value"] for part in ("id", "title")] for number in (1, 2)]
+    fields = [
+        [copied.one("input", name=f"b{number}.{part}").attributes["value"] for part in ("id", "title")]
+        for number in (1, 2)
+    ]
     assert fields == [["7", "Shop"], ["", "Shop"]]
     for do, hidden in (("hide-0", True), ("show-0", False)):
         for block in (FORM_BLOCKS[0], {**FORM_BLOCKS[0], "hidden": "on"}):

@@ -1,4 +1,4 @@
-"""Imports of files: a dump of YOURLS, the SQLite files of Kutt and Chhoto URL, and the export of LinkStack."""
+"""Imports of files: of YOURLS, Kutt, Chhoto URL and LinkStack, and a saved page of Linktree."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.conftest import Person
+from tests.conftest import BASE, Person
 from tests.support import import_files
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
@@ -212,6 +212,77 @@ def test_values_of_unexpected_types_lose_nothing_else(
     ana: Person, settings: Settings, tmp_path: Path, links: Any
 ) -> None:
     (row,) = _plan(ana, settings, _write(tmp_path, import_files.linkstack(links=links)))
+    assert row.fate == "create"
+
+
+@pytest.mark.parametrize("is_html", [True, False])
+def test_saved_page_of_linktree_becomes_a_bio_page(
+    ana: Person, settings: Settings, service: AsgiClient, tmp_path: Path, *, is_html: bool
+) -> None:
+    path = _write(tmp_path, import_files.linktree(is_html=is_html))
+    (row,) = _plan(ana, settings, path)
+    assert (row.fate, row.kind, row.alias) == ("create", "bio", "ana-costa")
+    assert row.reason == "Dots in the name of the page became -."
+    for words in ("the block Bad", "the picture of Far", "Adults was locked", "Nothing has no address"):
+        assert words in row.losses
+    apply.apply(ana.database, ana.account, settings)
+    (listed,) = ana.get("/bios")["data"]["bios"]
+    page = ana.details("bio", listed["id"])
+    assert (page["name"], page["title"], page["description"]) == ("Ana Costa", "Ana Costa", "Bowls & cups")
+    assert (page["date"], page["sensitive"]) == ("2021-07-11 11:31:31", False)
+    texts = [
+        (block["type"], *(block[name] for name in ("title", "text", "network", "email") if block.get(name)))
+        for block in page["blocks"]
+    ]
+    assert texts == [
+        *(("heading", "My work"), ("link", "Shop"), ("heading", "Prints"), ("link", "Blue")),
+        *(("link", "Far"), ("link", "Adults"), ("social", "Instagram"), ("vcard", "ana@example.com")),
+    ]
+    assert [block.get("hidden", False) for block in page["blocks"]] == [False] * 5 + [True, False, False]
+    for picture in (page["avatar"], page["blocks"][1]["thumbnail"]):
+        assert service.get(picture.removeprefix(BASE)).status_code == 200
+    (again,) = _plan(ana, settings, path)
+    assert again.fate == "there"
+
+
+@ON_SQLITE
+def test_profiles_at_the_top_and_a_warning_of_linktree_are_kept(
+    ana: Person, settings: Settings, tmp_path: Path
+) -> None:
+    fields = {"socialLinksPosition": "TOP", "contentWarning": "SENSITIVE", "username": "ana"}
+    (row,) = _plan(ana, settings, _write(tmp_path, import_files.linktree(**fields)))
+    assert (row.alias, row.reason) == ("ana", "")
+    apply.apply(ana.database, ana.account, settings)
+    page = ana.details("bio", ana.get("/bios")["data"]["bios"][0]["id"])
+    assert (page["blocks"][0]["type"], page["sensitive"]) == ("social", True)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("<html><body><a href='https://a.example/'>A</a></body></html>", "not a saved page of Linktree"),
+        ("<script id='__NEXT_DATA__'>{}", "not a saved page of Linktree"),
+        ("<script id='__NEXT_DATA__'>{</script>", "not valid JSON"),
+        ('{"props": {"pageProps": {"account": {"links": []}}}}', "not a saved page of Linktree"),
+        ('{"props": [1]}', "not a saved page of Linktree"),
+    ],
+)
+def test_other_pages_than_of_linktree_are_refused(
+    ana: Person, settings: Settings, tmp_path: Path, content: str, reason: str
+) -> None:
+    with pytest.raises(Problem, match=reason) as raised:
+        _plan(ana, settings, _write(tmp_path, content))
+    assert raised.value.field == "file"
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("value", [None, 7, ["x"], [{"type": [], "position": "z", "url": 5, "parent": 1}]])
+def test_values_of_unexpected_types_in_a_page_of_linktree_lose_nothing_else(
+    ana: Person, settings: Settings, tmp_path: Path, value: Any
+) -> None:
+    content = import_files.linktree(links=value, socialLinks=value)
+    (row,) = _plan(ana, settings, _write(tmp_path, content))
     assert row.fate == "create"
 
 

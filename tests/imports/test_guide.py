@@ -29,6 +29,7 @@ _MODULES = {
     "dub": ("dub",),
     "kutt": ("kutt",),
     "linkstack": ("linkstack",),
+    "linktree": ("linktree",),
     "rebrandly": ("rebrandly",),
     "shlink": ("shlink",),
     "short.io": ("short_io",),
@@ -83,7 +84,7 @@ def _words_of_row(name: str, way: str) -> set[str]:
         for rules in _RULES.findall(part):
             words |= set(re.split(r", | and ", rules))
         phrases = _RULES.sub("", part.removeprefix(start)).split(", ")
-        of_source = _PHRASES_OF_PAGE if name == "linkstack" else _PHRASES
+        of_source = _PHRASES_OF_PAGE if name in ("linkstack", "linktree") else _PHRASES
         words |= {word for phrase in filter(None, phrases) for word in of_source.get(phrase, {phrase})}
     return words
 

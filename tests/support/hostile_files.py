@@ -117,6 +117,15 @@ def _linkstack_of_many_values(path: Path) -> None:
     path.write_bytes(_MANY_VALUES)
 
 
+def _scripts_without_end(path: Path) -> None:
+    path.write_text("<" + "<script id " * 2_000_000)
+
+
+def _groups_of_each_other(path: Path) -> None:
+    links = [{"id": number, "type": "GROUP", "parent": {"id": number ^ 1}} for number in range(50_000)]
+    path.write_text(json.dumps({"props": {"pageProps": {"account": {"username": "x", "links": links}}}}))
+
+
 def _tags_without_end(path: Path) -> None:
     path.write_text(json.dumps({"littlelink_name": "x", "name": "<a " * 333_333, "links": []}))
 
@@ -193,6 +202,8 @@ HOSTILE_FILES: Mapping[str, tuple[Callable[[Path], None], str]] = {
     "SQLite with endless view": (_endless_view, "not of Kutt or Chhoto URL"),
     "SQLite with virtual table": (_virtual_table, "not of Kutt or Chhoto URL"),
     "JSON of many values": (_linkstack_of_many_values, "more than 500,000 values"),
+    "HTML of endless scripts": (_scripts_without_end, "not a saved page of Linktree"),
+    "page of groups in each other": (_groups_of_each_other, ""),
     "HTML with endless tags": (_tags_without_end, ""),
     "HTML with many endless titles": (_many_titles_without_end, ""),
     "HTML with endless comments": (_endless_comments, ""),

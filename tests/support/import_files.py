@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 SHOP = "https://example.com/shop"
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5"
+    "ErkJggg=="
+)
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 DUMP = rf"""-- MySQL dump 10.13
 DROP TABLE IF EXISTS `my_log`;
@@ -81,3 +85,45 @@ def linkstack(**account: Any) -> str:
     values = {"id": 1, "name": "Ana", "littlelink_name": "ana", "littlelink_description": "<p>Hello</p><p>you</p>"}
     values["created_at"] = "2022-01-01T00:00:00.000000Z"
     return json.dumps({**values, "theme": "galaxy", "links": links, "image_data": "iVBO", **account})
+
+
+def linktree(*, is_html: bool = True, **account: Any) -> str:
+    """Return a page of Linktree as a browser saves it, or its data alone, with every kind of block."""
+    links = [
+        {"id": 2, "type": "CLASSIC", "title": "Shop", "position": 1, "url": SHOP, "modifiers": {"thumbnailUrl": PIXEL}},
+        {"id": 1, "type": "HEADER", "title": "My work", "position": 0, "url": ""},
+        {"id": 3, "type": "GROUP", "title": "Prints", "position": 2, "url": None},
+        {"id": 4, "type": "CLASSIC", "title": "Blue", "position": 0, "url": f"{SHOP}?c=blue", "parent": {"id": 3}},
+        {"id": 5, "type": "CLASSIC", "title": "Bad", "position": 3, "url": "javascript:alert(1)"},
+        {
+            "id": 6,
+            "type": "CLASSIC",
+            "title": "Far",
+            "position": 4,
+            "url": SHOP,
+            "thumbnail": "https://a.example/a.png",
+        },
+        {"id": 7, "type": "CLASSIC", "title": "Adults", "position": 5, "url": SHOP, "locked": {"type": "AGE"}},
+        {"id": 8, "type": "SHOP", "title": "Nothing", "position": 6, "url": ""},
+    ]
+    profiles = [
+        {"type": "INSTAGRAM", "url": "https://instagram.com/ana"},
+        {"type": "EMAIL_ADDRESS", "url": "mailto:ana@example.com"},
+    ]
+    values = {
+        "id": 17,
+        "username": "ana.costa",
+        "pageTitle": "Ana Costa",
+        "description": "Bowls & cups",
+        "tier": "free",
+    }
+    values |= {"createdAt": 1_626_003_091_000, "links": links, "socialLinks": profiles, "contentWarning": None}
+    data = {
+        "props": {"pageProps": {"account": {**values, **account}, "profilePictureUrl": PIXEL}},
+        "page": "/[profile]",
+    }
+    text = json.dumps(data)
+    if not is_html:
+        return text
+    script = f'<script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous">{text}</script>'
+    return f"<!DOCTYPE html>\n<html><head><title>Ana</title></head><body><a href='#'>Shop</a>{script}</body></html>"

@@ -63,10 +63,13 @@ def read_all(folder: Path) -> Variants:
     dump, page = folder / "dump.sql", folder / "linkstack.json"
     dump.write_text(import_files.DUMP)
     page.write_text(import_files.linkstack())
+    saved = folder / "page.html"
+    saved.write_text(import_files.linktree())
     files = {
         "chhoto": import_files.chhoto(folder / "urls.sqlite"),
         "kutt": import_files.kutt(folder / "kutt.sqlite"),
         "linkstack": page,
+        "linktree": saved,
         "yourls": dump,
     }
     return records | {(name, FILE): list(_of_file(path)) for name, path in files.items()}

@@ -3,8 +3,8 @@ import { $ } from "./dom.js";
 
 const BYTES = 65_536;
 const ROWS = 3;
-/** The start of a file that is none of CSV: archives, databases, JSON and SQL dumps. */
-const OTHER_KIND = /^(?:PK|SQLite|[{[]|--|\/\*|(?:set|create|drop|insert|replace|lock|use|start|begin)[ \t\r\n;])/i;
+/** The start of a file that is none of CSV: archives, databases, JSON, HTML and SQL dumps. */
+const OTHER_KIND = /^(?:PK|SQLite|[{[<]|--|\/\*|(?:set|create|drop|insert|replace|lock|use|start|begin)[ \t\r\n;])/i;
 
 /** Returns the records of a text, at most `count`. A record that is not closed is the last one. */
 function parseRecords(text, separator, count) {

@@ -12,6 +12,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "file": "File",
         "kutt": "Kutt",
         "linkstack": "LinkStack",
+        "linktree": "Linktree",
         "rebrandly": "Rebrandly",
         "shlink": "Shlink",
         "short.io": "Short.io",

@@ -38,6 +38,8 @@ class RecentNames:
         return True
 
 
+MAX_VALUES = 500_000
+"""Values that the JSON of a file can have."""
 MAX_SECOND = 253_402_300_799  # the end of the year 9999
 MAX_NUMBER = 10**15
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -11,14 +11,18 @@ from waypost.core.errors import invalid
 from waypost.core.formats import DateOrder
 from waypost.transfer.imports.archives import reader
 from waypost.transfer.imports.archives.source import ArchiveSource, Shape
-from waypost.transfer.imports.sources import sqlite_files
+from waypost.transfer.imports.sources import linktree, sqlite_files
 from waypost.transfer.imports.sources.csv_columns import CsvSource
+from waypost.transfer.imports.sources.fields import MAX_VALUES, parse_json
 from waypost.transfer.imports.sources.linkstack import LinkStackSource
+from waypost.transfer.imports.sources.linktree import LinktreeSource
 from waypost.transfer.imports.sources.sqlite_files import SqliteSource
 from waypost.transfer.imports.sources.yourls_dump import YourlsDumpSource
 
-FileSource = ArchiveSource | CsvSource | LinkStackSource | SqliteSource | YourlsDumpSource
+FileSource = ArchiveSource | CsvSource | LinkStackSource | LinktreeSource | SqliteSource | YourlsDumpSource
 _START = 65_536
+_MAX_BYTES = 32 * 1024 * 1024
+"""Bytes of a file that is read as a whole."""
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """The programs that compress files, by the first bytes of these. A ZIP archive is that of an account."""
 _STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|START|BEGIN)[ \t\r\n;]", re.IGNORECASE)
@@ -48,8 +52,8 @@ def _source(
     if start.startswith(sqlite_files.MAGIC):
         return SqliteSource(path)
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith((b"{", b"[")):
-        return LinkStackSource(file)
+    if text.startswith((b"{", b"[", b"<")):
+        return _bio_pages(file, is_html=text.startswith(b"<"))
     if (kind := next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), "")) != "":
         raise invalid(
             "file", f"The file is compressed with {kind}. Unpack it first, and import the file that is in it."
@@ -57,3 +61,13 @@ def _source(
     if _STATEMENT.match(text):
         return YourlsDumpSource(file, zone=zone)
     return read_csv()
+
+
+def _bio_pages(file: BinaryIO, *, is_html: bool) -> LinkStackSource | LinktreeSource:
+    content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise invalid("file", f"The file has more than {_MAX_BYTES >> 20} MiB.")
+    if is_html:
+        return LinktreeSource(linktree.data_of_html(content))
+    value = parse_json(content, field="file", max_values=MAX_VALUES)
+    return LinktreeSource(value) if linktree.is_page(value) else LinkStackSource(value)

@@ -4,18 +4,18 @@ import html
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import Any, BinaryIO
+from typing import Any
 
-from waypost.core.errors import Problem, invalid
-from waypost.media.qrcode import vcard
+from waypost.core.errors import invalid
 from waypost.transfer.imports.source_row import Record
-from waypost.transfer.imports.sources.fields import Fields, parse_json
+from waypost.transfer.imports.sources import contact_cards
+from waypost.transfer.imports.sources.fields import MAX_VALUES, Fields, parse_json
 
-MAX_BYTES, _MAX_VALUES = 32 * 1024 * 1024, 500_000
 _MAX_LINKS = 400  # a page here has at most 200 blocks
 _MAX_NAME, _MAX_TEXT, _MAX_CARD = 1000, 5000, 65_536
 """Characters of texts that are read. The parser of HTML needs quadratic time for tags without an end."""
-_EMAIL, _HEADING, _SPACES, _PHONE, _TEXT, _ICON, _CARD = 6, 42, (43, 47), 44, 93, 94, 96
+_HEADING, _SPACES, _TEXT, _ICON, _CARD = 42, (43, 47), 93, 94, 96
+_CONTACT_SCHEMES = {6: "mailto", 44: "tel"}
 _CUSTOM = (1, 2)
 _DEFAULT_THEME = "default"
 _CARD_FIELDS = {
@@ -32,13 +32,8 @@ class LinkStackSource:
 
     name = "linkstack"
 
-    def __init__(self, file: BinaryIO) -> None:
-        """Raises INVALID on `file`."""
-        content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise invalid("file", f"The file has more than {MAX_BYTES >> 20} MiB.")
-        value = parse_json(content, field="file", max_values=_MAX_VALUES)
-        del content
+    def __init__(self, value: Any) -> None:
+        """Raises INVALID on `file`; `value` is the JSON of the file."""
         self._accounts = [Fields(item) for item in (value if isinstance(value, list) else [value])]
         if not any("littlelink_name" in account for account in self._accounts):
             raise invalid("file", "The file is not an export of LinkStack: littlelink_name is missing.")
@@ -92,10 +87,8 @@ def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
         yield {"type": "text", "text": title}
     elif button == _CARD:
         yield _card(record, link)
-    elif button == _EMAIL or url.startswith("mailto:"):
-        yield _usable(record, {"type": "vcard", "fname": title, "email": url.removeprefix("mailto:")})
-    elif button == _PHONE or url.startswith("tel:"):
-        yield _usable(record, {"type": "vcard", "fname": title, "phone": url.removeprefix("tel:")})
+    elif button in _CONTACT_SCHEMES or contact_cards.is_contact(url):
+        yield contact_cards.of_url(record, title, url, scheme=_CONTACT_SCHEMES.get(button, ""))
     elif button == _ICON or button not in (0, *_CUSTOM):
         yield {"type": "social", "network": title or _NETWORKS.get(button, "Website"), "url": url}
     else:
@@ -109,26 +102,14 @@ def _card(record: Record, link: Fields) -> dict[str, Any]:
     if len(text) > _MAX_CARD:
         record.losses.append("a contact card is too long")
         text = ""
-    parameters = Fields(parse_json(text, field="file", max_values=_MAX_VALUES) if text else {})
+    parameters = Fields(parse_json(text, field="file", max_values=MAX_VALUES) if text else {})
     card = {"type": "vcard"}
     for source, name in _CARD_FIELDS.items():
         if parameters.text(source):
             card.setdefault(name, parameters.text(source))
     if len(card) == 1:
         record.losses.append("a contact card is empty")
-    return _usable(record, card)
-
-
-def _usable(record: Record, card: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the parts of a card that no phone can use."""
-    for name in vcard.CHECKED_FIELDS:
-        try:
-            fault = vcard.checked(name, card[name])[1] if card.get(name) else ""
-        except Problem as problem:
-            fault = problem.message
-        if fault:
-            record.losses.append(f"{name} of a contact card is left out: {card.pop(name)}")
-    return card
+    return contact_cards.usable(record, card)
 
 
 class _TextParser(HTMLParser):
