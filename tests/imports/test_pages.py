@@ -120,7 +120,7 @@ def test_row_with_a_conflict_is_imported_under_another_alias(ana: Person, ben: P
     await_import(ana)
 
     def rename(alias: str) -> str:
-        return dashboard.submit_for_message("/import/rows/2", at="/import?fate=conflict", alias=alias)
+        return dashboard.submit_for_message("/import/rows/2", at="/import?fate=conflict", fate="conflict", alias=alias)
 
     assert rename("bad name").startswith("Alias must be 1 to 50 characters")
     assert rename("spring") == rename("taken") == "That alias is taken. Please choose another one."
@@ -130,6 +130,39 @@ def test_row_with_a_conflict_is_imported_under_another_alias(ana: Person, ben: P
     assert {link["alias"] for link in ana.get("/urls")["data"]["urls"]} == {"other", "spring"}
     message = dashboard.submit_for_message("/import/rows/2", at="/import", alias="third")
     assert message == "Rows can be changed only before the import."
+
+
+def test_rows_that_cannot_be_imported_are_corrected_in_place(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=SHOP, custom="taken")
+    dashboard.client.cookies["waypost_zone"] = "Europe/Berlin"
+    rows = ["bad name,none,", f"ok,{SHOP}/a,2030-31-31", f"dated,{SHOP}/b,2030-31-31", ",ftp:x,", f"zwei,{SHOP},x,many"]
+    _submit(dashboard, "alias,url,expiry,clicklimit\n" + "\n".join(rows))
+    await_import(ana)
+    page = dashboard.get("/import")
+    forms = re.findall(r'import-correction.*?name="(alias|url|expiry)"', page.text, re.DOTALL)
+    assert forms == ["alias", "expiry", "expiry", "url", "expiry"]
+
+    def correct(line: int, **fields: str) -> str:
+        at = "/import?fate=impossible"
+        return dashboard.submit_for_message(f"/import/rows/{line}", at=at, fate="impossible", **fields)
+
+    assert correct(2, alias="still bad").startswith("Alias must be 1 to 50 characters")
+    assert correct(2, alias="taken").startswith("Row 2: This is not an address.")
+    assert correct(2, url="example.com/first") == "Row 2: The alias is taken."
+    assert correct(2, alias="first") == "Row 2 is imported as first."
+    assert correct(3, expiry="tomorrow").startswith("Expiry must be a date")
+    assert correct(3, expiry="2030-12-31") == "Row 3 is imported as ok."
+    assert correct(4, expiry="") == "Row 4 is imported as dated."
+    assert correct(5, url=f"{SHOP}/c").startswith("Row 5 is imported as ")
+    assert correct(6, url="https://example.com/") == "No such row in this account."
+    dashboard.submit("/import/apply", at="/import")
+    await_import(ana)
+    links = {link["alias"]: link for link in ana.get("/urls")["data"]["urls"]}
+    expiries = {alias: ana.details("url", links[alias]["id"])["expiry"] for alias in ("ok", "dated", "first")}
+    assert expiries == {"ok": "2030-12-31 22:59:59", "dated": "", "first": ""}
+    assert "zwei" not in links
+    assert "the click limit is not a whole number" in page.text
+    assert "import-correction" not in dashboard.get("/import?fate=impossible").text
 
 
 def test_plan_that_imports_nothing_has_no_button_to_import(ana: Person, dashboard: Browser) -> None:

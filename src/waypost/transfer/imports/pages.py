@@ -109,6 +109,7 @@ def show_import(context: PageContext) -> Response:
         error=_translated_error(context, plan.error),
         translated_reasons=_translated_reasons,
         translated_losses=_translated_losses,
+        field_of=row_changes.field_of,
     )
 
 
@@ -144,14 +145,20 @@ def export_rows(context: PageContext) -> Response:
 
 
 @pages.post("/dashboard/import/rows/{line:int}")
-def rename_row(context: PageContext, line: int) -> Response:
-    """Give a row with a conflict the alias of the form."""
-    path, alias = f"{_PATH}?fate=conflict", context.form().text("alias")
+def correct_row(context: PageContext, line: int) -> Response:
+    """Correct the alias, the destination or the expiry of a row that cannot be imported as it is."""
+    values = {name: texts[-1] for name, texts in context.fields.items()}
+    path = f"{_PATH}?fate={'impossible' if values.get('fate') == 'impossible' else 'conflict'}"
+    settings, zone = context.settings, context.time_zone
     try:
-        alias = context.write(lambda tx: row_changes.rename(tx, context.account, line, alias))
+        row = context.write(lambda tx: row_changes.correct(tx, settings, context.account, line, values, zone))
     except Problem as problem:
         return context.redirect(path, message=_sentence(_described(problem.message)), tone="bad")
-    return context.redirect(path, message=gettext("Row %(number)s is imported as %(alias)s.", number=line, alias=alias))
+    if row.fate == "create":
+        message = gettext("Row %(number)s is imported as %(alias)s.", number=line, alias=row.alias)
+        return context.redirect(path, message=message)
+    reason = gettext("Row %(number)s: %(reason)s", number=line, reason=_translated_reasons(row.reason))
+    return context.redirect(path, message=reason, tone="good" if row.fate in ("there", "changed") else "bad")
 
 
 @pages.post("/dashboard/import/apply")

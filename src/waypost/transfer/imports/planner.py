@@ -105,6 +105,24 @@ def read(
     database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
 
 
+@dataclass(frozen=True)
+class _StoredSource:
+    """A source whose rows are in a plan already."""
+
+    name: str
+    ignored: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(())
+
+
+def row_of(tx: Connection, settings: Settings, account: int, plan: plans.Plan, record: Record) -> Mapping[str, Any]:
+    """Return the row of a plan for a changed record, with its new fate. Nothing is stored."""
+    options = Options(conflicts=plan.conflicts)
+    (row,) = _Planner(settings, account, plan.id, _StoredSource(plan.source), options, None).rows(tx, [record])
+    return row
+
+
 def _next_batch(records: Iterator[Record]) -> list[Record]:
     """Return the next records, as many as a batch has, or fewer if they are large."""
     batch: list[Record] = []
@@ -162,8 +180,11 @@ class _Planner:
         candidate = Candidate(record, row_outcome.source_id(record), problem=record.problem)
         if record.kind in FOUNDATIONS:
             return self._foundation(tx, candidate)
+        candidate.host = record.host
         try:
             candidate.host = self._host(tx, record)
+            if record.kind == "link":
+                candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
             alias = alias_rules.check(record.alias, host=candidate.host, field="alias") if record.alias else ""
             alias = alias or alias_rules.generate()
             candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
@@ -176,7 +197,6 @@ class _Planner:
             if len(record.url) > MAX_URL:
                 raise invalid("url", f"url must have at most {MAX_URL} characters.")
             candidate.url = validation.destination(record.url, field="url", schemes=self._settings.schemes)
-            candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
         except Problem as problem:
             candidate.problem = candidate.problem or problem.message
         return candidate
@@ -251,9 +271,7 @@ class _Planner:
             "reason": "\n".join(filter(None, [reason, *(record.notes if fate in _KEPT else ())])),
             "losses": "; ".join(record.losses)[:_MAX_LOSSES],
             "source_id": candidate.source_id,
-            "host": _storable(
-                record.host if fate == "impossible" or record.kind == "domain" else candidate.host, _MAX_HOST
-            ),
+            "host": _storable(record.host if record.kind == "domain" else candidate.host, _MAX_HOST),
             "alias": _storable(alias, alias_rules.MAX_LENGTH),
             "url": _storable(candidate.url or record.url or str(record.fields.get("name") or "")),
             "created": created,

@@ -71,8 +71,8 @@ class NewImport(Body):
     file: Annotated[
         ItemId | None,
         Field(
-            description="Id of your file: CSV, SQL dump of YOURLS, SQLite, JSON of LinkStack, saved page of Linktree, or"
-            " archive of waypost.",
+            description="Id of your file: CSV, SQL dump of YOURLS, SQLite, JSON of LinkStack, saved page of Linktree,"
+            " or archive of waypost.",
             examples=[1],
         ),
     ] = None

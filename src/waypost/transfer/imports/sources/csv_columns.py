@@ -177,6 +177,8 @@ def _limit(record: Record, text: str) -> int | None:
         return None
     limit = _count(text)
     if limit is None or not 0 < limit <= _MAX_INTEGER:
+        if record.problem:  # of the expiry, which can be corrected in the plan
+            record.losses.append("the click limit is not a whole number from 1, and the link gets none")
         record.problem = record.problem or "clicklimit must be a whole number from 1."
         return None
     return limit
