@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, select
 
 from waypost.core import clock
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import changes, links
 
 _RETENTION_SECONDS = 3600
-_MAX_LINKS = 1000
+_MAX_ITEMS = 1000
 _GAP_SECONDS = 120  # longer than any transaction that writes a change
 _MAX_GAP = 10_000
 _COLUMNS = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
@@ -68,12 +68,18 @@ def record(tx: Connection, host: str, alias: str = "") -> None:
 
 
 def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
-    """Log that the responses of all links that meet `where` change; of everything for more than 1,000 links.
+    """Log that the responses of all links that meet `where` change, as `record_items`."""
+    record_items(tx, links, where)
 
-    Call it in the same transaction, before the links or the rows that they refer to change.
+
+def record_items(tx: Connection, table: Table, where: ColumnElement[bool]) -> None:
+    """Log that the responses of all items that meet `where` change; of everything for more than 1,000 items.
+
+    `table` has a host and an alias. Call it in the same transaction, before the items or the rows that they refer to
+    change.
     """
-    names = tx.execute(select(links.c.host, links.c.alias).where(where).limit(_MAX_LINKS + 1)).all()
-    _insert(tx, [(host, alias) for host, alias in names] if len(names) <= _MAX_LINKS else [("", "")])
+    names = tx.execute(select(table.c.host, table.c.alias).where(where).limit(_MAX_ITEMS + 1)).all()
+    _insert(tx, [(host, alias) for host, alias in names] if len(names) <= _MAX_ITEMS else [("", "")])
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from sqlalchemy import (
     FromClause,
     Select,
     String,
-    Table,
     and_,
     any_,
     bindparam,
@@ -27,10 +26,9 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
-from waypost.db import crud
 from waypost.db.change_log import Name
 from waypost.db.driver_statements import DriverSelect
-from waypost.db.schema import aliases, bios, domains, files, links, qrs
+from waypost.db.schema import accounts, aliases, bios, domains, files, links, qrs
 from waypost.media.qrcode import payloads
 from waypost.media.qrcode.payloads import Content, Data, Type
 from waypost.urls.alias_namespace import OWN
@@ -62,7 +60,10 @@ class QrView:
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file as a visit needs it, without its download count. `expiry` is in seconds; `password` is a hash."""
+    """A file as a visit needs it, without its download count. `expiry` is in seconds; `password` is a hash.
+
+    `sender` is the name that its account shows on the pages of its files, "" for none.
+    """
 
     id: int
     account: int
@@ -79,6 +80,7 @@ class FileView:
     maxdownloads: int | None
     created: int
     purged: int | None
+    sender: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +179,17 @@ def _read_record(tx: Connection, row: tuple[Any, ...], settings: Settings) -> Re
     return read(tx, account, item) if read else None
 
 
-def _reader(table: Table, record: type[Resolved]) -> Callable[[Connection, int, int], Resolved | None]:
-    by_key = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
-    query = crud.select_columns(table, record).where(*by_key)
+_FILE_FIELDS = tuple(part.name for part in fields(FileView) if part.name != "sender")
+_FILE = select(*(files.c[name] for name in _FILE_FIELDS)).where(
+    files.c.id == bindparam("item"), files.c.account == bindparam("account")
+)
+_SENDER = select(accounts.c.sender).where(accounts.c.id == bindparam("account"))
 
-    def read(tx: Connection, account: int, item: int) -> Resolved | None:
-        row = tx.execute(query, {"item": item, "account": account}).first()
-        return record(*row) if row else None
 
-    return read
+def _find_file(tx: Connection, account: int, item: int) -> FileView | None:
+    """Return a file with the name of its sender, from a statement of its own: a cluster has accounts elsewhere."""
+    row = tx.execute(_FILE, {"item": item, "account": account}).first()
+    return FileView(*row, sender=tx.execute(_SENDER, {"account": account}).scalar() or "") if row else None
 
 
 _QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")
@@ -227,7 +231,7 @@ def _find_bio(tx: Connection, account: int, item: int) -> BioView | None:
 
 
 _READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
-    "file": _reader(files, FileView),
+    "file": _find_file,
     "bio": _find_bio,
 }
 

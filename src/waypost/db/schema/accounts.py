@@ -53,6 +53,8 @@ accounts = Table(
     Column("language", String(8), nullable=False, default=""),
     # The name of a time zone, "" for that of the browser.
     Column("timezone", String(64), nullable=False, default="", server_default=""),
+    # The name on the pages of files, "" for none.
+    Column("sender", String(64), nullable=False, default="", server_default=""),
     number("stored"),
     number("revoked_start"),
     number("revoked_used"),

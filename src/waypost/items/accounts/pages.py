@@ -11,7 +11,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.preferences import LANGUAGE_COOKIE, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
 from waypost.dashboard.routing import Router
-from waypost.items.accounts import localization, login_changes, ops, password_rules, proof
+from waypost.items.accounts import localization, login_changes, ops, password_rules, proof, sender
 
 pages = Router()
 _ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
@@ -73,6 +73,16 @@ def choose_time_zone(context: PageContext) -> Response:
     return context.redirect(_ACCOUNT, message="Saved.")
 
 
+@pages.post("/dashboard/account/sender")
+def choose_sender(context: PageContext) -> Response:
+    """Set the name that visitors of files see."""
+    form = context.form()
+    context.submit(form, sender.Sender, lambda tx, fields: sender.choose_name(tx, context.account, **fields))
+    if form.errors:
+        return _account_page(context, sender_form=form, status=400)
+    return context.redirect(_ACCOUNT, message="Saved.")
+
+
 @pages.get("/dashboard/account/sessions")
 def list_sessions(context: PageContext) -> Response:
     active = context.read(lambda tx: sessions.of(tx, context.account))
@@ -124,6 +134,7 @@ def _account_page(
     email_form: Form | None = None,
     password_form: Form | None = None,
     time_zone_form: Form | None = None,
+    sender_form: Form | None = None,
     status: int = 200,
 ) -> Response:
     account = context.read(lambda tx: ops.get(tx, context.account))
@@ -134,6 +145,7 @@ def _account_page(
         email_form=email_form or Form({"email": account.email}),
         password_form=password_form or Form({}),
         time_zone_form=time_zone_form or Form({localization.ZONE_FIELD: context.user.timezone}),
+        sender_form=sender_form or Form({"sender": context.read(lambda tx: sender.name_of(tx, context.account))}),
         time_zones=[(name, name) for name in localization.time_zone_names()],
         account=account,
         factor=factor,
