@@ -15,8 +15,9 @@ from waypost.db.schema.nouns import inside_sentence
 Message = str | tuple[str, str]
 # Folders and modules whose texts are never shown in the dashboard, or come from other catalogs.
 _OTHER_PARTS = {
-    *("cli", "clicks", "db", "demo", "http", "integrations/mcp", "server", "storage", "transfer/backup"),
-    *("transfer/migrate", "visits", "admin/account_deletion.py", "admin/installation.py", "admin/link_moves.py"),
+    *("cli", "clicks", "db", "demo", "http", "integrations/mcp", "server", "storage"),
+    *("transfer/backup/archive.py", "transfer/backup/files.py", "transfer/backup/tables.py", "transfer/migrate"),
+    *("visits", "admin/account_deletion.py", "admin/installation.py", "admin/link_moves.py"),
     *("admin/new_accounts.py", "admin/private_files.py", "admin/system_checks.py", "admin/two_factor_removal.py"),
     *("admin/health.py", "core/logging.py", "core/metrics.py"),
 }

@@ -1,5 +1,7 @@
 """Backup and restore: all rows and files are restored on either database; a backup is complete or absent."""
 
+import errno
+import io
 import itertools
 import os
 import threading
@@ -19,7 +21,7 @@ from waypost.admin import health
 from waypost.auth import api_keys
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
-from waypost.db import maintenance, upgrade
+from waypost.db import last_backup, maintenance, upgrade
 from waypost.db.database import Database
 from waypost.items.accounts import ops as accounts
 from waypost.items.campaigns import ops as campaigns
@@ -161,6 +163,41 @@ def test_failed_backup_keeps_previous_archive(installation: Database, tmp_path: 
 def test_backup_into_missing_folder_names_it(installation: Database, tmp_path: Path) -> None:
     with pytest.raises(Problem, match=r"nowhere/saved\.tar\.gz cannot be written: No such file or directory\."):
         archive.backup(installation, store_in(tmp_path), tmp_path / "nowhere" / "saved.tar.gz")
+
+
+def test_failed_backup_is_recorded_until_one_is_completed(installation: Database, tmp_path: Path) -> None:
+    store, missing, target = store_in(tmp_path), tmp_path / "no" / "a.tar.gz", tmp_path / "saved.tar.gz"
+    archive.backup(installation, store, target)
+    completed = installation.read(last_backup.get)
+    with pytest.raises(Problem) as raised:
+        archive.backup(installation, store, missing)
+    failure = installation.read(last_backup.failure)
+    assert failure is not None
+    assert failure.reason == raised.value.message
+    assert completed == installation.read(last_backup.get) <= failure.at
+
+    class Interrupted(io.BytesIO):
+        def write(self, *_: object) -> int:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        archive.backup(installation, store, Interrupted())
+    failure = installation.read(last_backup.failure)
+    assert failure is not None
+    assert failure.reason == "It was interrupted."
+    archive.backup(installation, store, target)
+    assert installation.read(last_backup.failure) is None
+
+
+def test_error_of_a_backup_is_raised_if_it_cannot_be_recorded(installation: Database, tmp_path: Path) -> None:
+    class DamagingDatabase(io.BytesIO):
+        def write(self, *_: object) -> int:
+            installation.write(lambda tx: tx.exec_driver_sql("ALTER TABLE installation RENAME TO lost"))
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(Problem, match="The output cannot be written: No space left on device"):
+        archive.backup(installation, store_in(tmp_path), DamagingDatabase())
+    installation.write(lambda tx: tx.exec_driver_sql("ALTER TABLE lost RENAME TO installation"))
 
 
 def test_backup_of_empty_database_is_rejected(empty_database: Database, tmp_path: Path) -> None:

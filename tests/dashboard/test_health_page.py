@@ -54,6 +54,19 @@ def test_backup_becomes_amber_and_red_with_its_age(
     assert "Last backup:" in page
 
 
+def test_failed_backup_is_red_with_its_reason_until_the_next_one(dashboard: Browser, database: Database) -> None:
+    database.write(last_backup.record)
+    database.write(lambda tx: last_backup.record_failure(tx, "/mnt/a.tar.gz cannot be written: No space left."))
+    page = dashboard.get("/admin/health").text
+    assert _levels(page)["Backup"] == "bad"
+    assert re.search(r"The last backup failed, .*: /mnt/a.tar.gz cannot be written: No space left\.", _text(page))
+    assert "Last backup:" in page
+    database.write(last_backup.record)
+    page = dashboard.get("/admin/health").text
+    assert _levels(page)["Backup"] == "good"
+    assert "The last backup failed" not in page
+
+
 def test_queues_of_all_running_processes_are_added_up(dashboard: Browser, settings: Settings) -> None:
     other = Meter(settings.metrics_dir, "-other")
     killed = Meter(settings.metrics_dir)

@@ -41,6 +41,8 @@ class HealthReport:
     free_bytes: int
     storage_fault: str
     last_backup: int | None
+    failed_backup: last_backup.Failure | None
+    """The last backup if it failed."""
     queues: Mapping[QueueName, int]
     load_percent: int
     """Processes that run or wait for a processor, in percent of all processors, average of a minute."""
@@ -57,10 +59,10 @@ class HealthReport:
 def read(settings: Settings, database: Database, store: Store, meter: Meter) -> HealthReport:
     """Return the state of this node."""
 
-    def work(tx: Connection) -> tuple[str | None, int | None]:
-        return current_revision(tx), last_backup.get(tx)
+    def work(tx: Connection) -> tuple[str | None, int | None, last_backup.Failure | None]:
+        return current_revision(tx), last_backup.get(tx), last_backup.failure(tx)
 
-    revision, backup = database.read(work)
+    revision, backup, failed_backup = database.read(work)
     counts = metrics.sum_of_processes(settings.metrics_dir, meter)
     folder = settings.journal_dir
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -74,6 +76,7 @@ def read(settings: Settings, database: Database, store: Store, meter: Meter) -> 
         free_bytes=shutil.disk_usage(settings.data_dir).free,
         storage_fault=store.health.fault,
         last_backup=backup,
+        failed_backup=failed_backup,
         queues=metrics.queue_lengths(settings.metrics_dir, meter),
         load_percent=round(100 * os.getloadavg()[0] / processors),
         processors=processors,
@@ -91,7 +94,7 @@ def _levels(report: HealthReport, *, has_email: bool) -> Mapping[str, Level]:
         ),
         "disk": _level(is_bad=report.free_bytes < health.FULL_BYTES, is_warning=report.free_bytes < _WARN_FREE_BYTES),
         "storage": _level(is_bad=bool(report.storage_fault)),
-        "backup": backup_level(report.last_backup, clock.now()),
+        "backup": "bad" if report.failed_backup else backup_level(report.last_backup, clock.now()),
         "email": _level(is_warning=not has_email),
         **{name: queue_level(name, length) for name, length in report.queues.items()},
         "load": load_level(report.load_percent, report.rejected_requests),

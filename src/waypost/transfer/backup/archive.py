@@ -8,7 +8,7 @@ import gzip
 import json
 import tarfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,15 +17,15 @@ from typing import IO, Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from waypost.core import atomic_files, clock
+from waypost.core import clock
 from waypost.core.errors import Problem
-from waypost.db import last_backup, maintenance, upgrade
+from waypost.db import maintenance, upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
 from waypost.storage import cleanup
 from waypost.storage.store import Store
 from waypost.transfer.backup import files as backup_files
-from waypost.transfer.backup import tables
+from waypost.transfer.backup import tables, targets
 from waypost.transfer.backup.file_copies import FileCopies
 from waypost.transfer.backup.tables import invalid_archive
 
@@ -57,35 +57,11 @@ def backup(
     """
     if database.read(upgrade.current_revision) is None:
         raise invalid_archive("There is nothing to save: this installation was never started.")
-    database.write(lambda tx: cleanup.hold(tx, clock.now() + _MAX_BACKUP_SECONDS))
-    try:
+    with targets.recorded(database):
+        database.write(lambda tx: cleanup.hold(tx, clock.now() + _MAX_BACKUP_SECONDS))
         if isinstance(target, Path):
-            summary = _to_file(target, lambda file: _write(database, store, file, copies))
-        else:
-            summary = _to_stream(target, lambda file: _write(database, store, file, copies))
-    finally:
-        database.write(cleanup.release)
-    database.write(last_backup.record)
-    return summary
-
-
-def _to_stream(stream: IO[bytes], write: Callable[[IO[bytes]], ArchiveSummary]) -> ArchiveSummary:
-    try:
-        summary = write(stream)
-        stream.flush()
-    except OSError as error:
-        raise invalid_archive(f"The output cannot be written: {error.strerror or error}.") from error
-    return summary
-
-
-def _to_file(target: Path, write: Callable[[IO[bytes]], ArchiveSummary]) -> ArchiveSummary:
-    try:
-        with atomic_files.replacing(target) as file:
-            summary = write(file)
-            atomic_files.sync(file)
-    except OSError as error:
-        raise invalid_archive(f"{target} cannot be written: {error.strerror or error}.") from error
-    return summary
+            return targets.to_file(target, lambda file: _write(database, store, file, copies))
+        return targets.to_stream(target, lambda file: _write(database, store, file, copies))
 
 
 def _write(database: Database, store: Store, file: IO[bytes], copies: FileCopies | None) -> ArchiveSummary:

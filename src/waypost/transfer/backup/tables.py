@@ -22,7 +22,7 @@ from sqlalchemy import (
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.bulk_upsert import batches
 from waypost.core.errors import Kind, Problem
-from waypost.db import upgrade
+from waypost.db import last_backup, upgrade
 from waypost.db.postgres import disable_timeouts
 from waypost.db.row_codec import decoder, exact_row
 from waypost.db.schema import installation
@@ -35,6 +35,8 @@ MANIFEST = "manifest.json"
 
 _BATCH_ROWS = 1000
 _IN_BATCHES = {"stream_results": True, "yield_per": _BATCH_ROWS}
+_UNSAVED = frozenset({cleanup.BACKUP, WRITE_PROBE, last_backup.FAILURE})
+"""Rows about this backup, the row of health checks, and a failure that this backup ends."""
 _EXCLUDED_TABLES = ("links_search", "sqlite_", "alembic_version")  # the migrations create them
 
 
@@ -54,8 +56,8 @@ def save(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> i
         with tempfile.TemporaryFile() as lines:
             rows = tx.execute(select(table), execution_options=_IN_BATCHES)
             for row in rows.mappings():
-                if table.name == installation.name and row["name"] in (cleanup.BACKUP, WRITE_PROBE):
-                    continue  # the marker of this backup, and the row of health checks
+                if table.name == installation.name and row["name"] in _UNSAVED:
+                    continue
                 lines.write(json.dumps(exact_row(row)).encode() + b"\n")
                 total += 1
             size = lines.tell()
