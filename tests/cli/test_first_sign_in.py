@@ -46,7 +46,9 @@ def test_first_start_of_a_service_stores_credentials_until_the_first_sign_in(tmp
         password, key, token = _secrets(server.welcome)
         assert not [secret for secret in (password, key, token) if secret in server.output()]
         assert server.call("GET", "/api/account", key=key).status_code == 200
-        assert server.client.get(f"/dashboard/reset?pass={token}").status_code == 200
+        first = server.client.get(f"/dashboard/reset?pass={token}").text
+        assert "<h1>Welcome. Choose your password</h1>" in first
+        assert "revoke" not in first
         assert file.exists(), "only a sign-in deletes it"
         assert _sign_in(server, "owner", "wrong") == 400
         assert file.exists()

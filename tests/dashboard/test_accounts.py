@@ -118,6 +118,21 @@ def test_reset_link_works_once_within_an_hour(ana: Person, browser: Browser, dat
     assert browser.sign_in("ana", NEW).status_code == 303
 
 
+def test_link_of_a_new_account_welcomes_its_owner(ana: Person, browser: Browser, database: Database) -> None:
+    link = database.read(lambda tx: email_links.welcome_link(tx, "", ana.account)).removeprefix("/dashboard")
+    reset = database.read(lambda tx: email_links.reset_link(tx, "", ana.account)).removeprefix("/dashboard")
+    token = link.partition("=")[2]
+    weak = browser.submit("/reset", at=link, **{"pass": token, "password": "short"})
+    for page in (browser.get(link), weak):
+        assert "<h1>Welcome. Choose your password</h1>" in page.text
+        assert "Also revoke all API keys" not in page.text
+    assert "<h1>Choose a new password</h1>" in browser.get(reset).text
+    with time_machine.travel(clock.now() + email_links.WELCOME_SECONDS - 60):
+        response = browser.submit("/reset", at=link, **{"pass": token, "password": NEW})
+    assert response.headers["location"] == "/dashboard"
+    assert browser.get(link).status_code == browser.get(reset).status_code == 400
+
+
 @ON_SQLITE
 @pytest.mark.parametrize(("page", "renewal"), [("reset", "forgot"), ("register", "register"), ("confirm", "account")])
 def test_expired_link_of_email_offers_new_one(registration_browser: Browser, page: str, renewal: str) -> None:

@@ -41,8 +41,7 @@ def demo(
             with closing(open_store(settings)) as store:
                 targets += further_content.add(database, store, owner.id, settings)
             count = visits.write(settings.journal_dir, owner.id, targets)
-            lifetime = email_links.WELCOME_SECONDS
-            link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
+            link = database.read(lambda tx: email_links.welcome_link(tx, settings.dashboard, owner.id))
 
         def print_credentials() -> None:
             console.stdout.print(welcome(settings.base, owner, link))  # also without a terminal: they end with the demo

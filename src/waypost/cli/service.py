@@ -53,8 +53,7 @@ def _create_owner(settings: Settings, database: Database) -> None:
         database.write(ops.limit_registered_accounts)
     owner = new_accounts.create_first_account(settings, database)
     if owner is not None:
-        lifetime = email_links.WELCOME_SECONDS
-        link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
+        link = database.read(lambda tx: email_links.welcome_link(tx, settings.dashboard, owner.id))
         _show_welcome(settings, owner, welcome(settings.base, owner, link))
 
 

@@ -9,6 +9,7 @@ from waypost.items.accounts import stored_logins
 RESET_SECONDS = 3600
 WELCOME_SECONDS = 7 * 86_400
 _RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
+_WELCOME = "welcome"
 
 
 class ExpiredLink(Problem):
@@ -18,20 +19,30 @@ class ExpiredLink(Problem):
         super().__init__(Kind.INVALID, "This link has expired or was already used.", field="pass")
 
 
-def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
-    """Return a password reset link, valid for `life` seconds and until the password or e-mail
+def reset_link(tx: Connection, base: str, account: int) -> str:
+    """Return a password reset link, valid for an hour and until the password or e-mail
     address changes or the account is suspended.
 
     Raises NOT_FOUND if the account was deleted.
     """
-    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_state_of(tx, account))
-    return f"{base}/dashboard/reset?pass={token}"
+    return _password_link(tx, base, str(account), life=RESET_SECONDS)
+
+
+def welcome_link(tx: Connection, base: str, account: int) -> str:
+    """Return a link with which the owner of a new account chooses a password, valid for a week, as `reset_link`."""
+    return _password_link(tx, base, str(account), _WELCOME, life=WELCOME_SECONDS)
+
+
+def is_welcome(token: str) -> bool:
+    """Return whether the token of a password reset link is that of a new account."""
+    return list(read_unverified(token)[1:]) == [_WELCOME]
 
 
 def account_of(tx: Connection, signer: Signer, token: str) -> int:
     """Return the account of a password reset link. Raises INVALID if the link is not valid any more."""
     values = read_unverified(token)
-    account = int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) < 16 else 0
+    is_link = list(values[1:]) in ([], [_WELCOME])
+    account = int(values[0]) if values and is_link and values[0].isdecimal() and len(values[0]) < 16 else 0
     _read(tx, signer, _RESET, token, account)
     return account
 
@@ -66,6 +77,11 @@ def email_of(signer: Signer, token: str) -> str:
     if values is None:
         raise ExpiredLink
     return values[0]
+
+
+def _password_link(tx: Connection, base: str, *values: str, life: int) -> str:
+    token = installation_signer(tx).sign(_RESET, *values, life=life, bound=_state_of(tx, int(values[0])))
+    return f"{base}/dashboard/reset?pass={token}"
 
 
 def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int) -> None:

@@ -165,7 +165,7 @@ def show_reset(context: PageContext) -> Response:
     """Show the form for a new password."""
     token = context.query("pass", max_length=2000)
     form, account = Form({"pass": token}), _account_to_reset(context, token)
-    return context.render("login/reset.html", form=form, account=account)
+    return _password_page(context, form, account)
 
 
 @pages.post("/dashboard/reset", public=True)
@@ -178,7 +178,7 @@ def reset(context: PageContext) -> Response:
     names = (account.username, account.email)
     if form.attempt(lambda: password_rules.checked_password(password, names)) is None:
         form.values["password"] = ""
-        return context.render("login/reset.html", status=400, form=form, account=account)
+        return _password_page(context, form, account, status=400)
     hashed = credentials.hash_password(password)
 
     def work(tx: Connection) -> Login:
@@ -297,6 +297,12 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
     email, selected, link = recipient
     message = emails.with_link(context, email, selected or language, emails.RESET, link, emails.NOT_REQUESTED)
     return login_changes.limited(context, message)
+
+
+def _password_page(context: PageContext, form: Form, account: ops.Account, *, status: int = 200) -> Response:
+    """Return the form for a new password; the owner of a new account is welcomed."""
+    is_welcome = email_links.is_welcome(form.text("pass"))
+    return context.render("login/reset.html", status=status, form=form, account=account, is_welcome=is_welcome)
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:
