@@ -237,3 +237,9 @@ def test_block_is_hidden_by_its_switch_and_stays_hidden_when_saved_again(ana: Pe
     assert "checked" in moved.text[moved.text.index("b2.hidden") :][:80]
     _send(dashboard, path, [FORM_BLOCKS[0], FORM_BLOCKS[1]], at=path, version=hidden_field(page, "version"))
     assert not any(block.get("hidden") for block in ana.details("bio", bio)["blocks"])
+
+
+def test_list_leads_to_the_import_of_a_linktree_page(dashboard: Browser) -> None:
+    path = Page(dashboard.get("/bios")).one("a", href="/dashboard/import/new?from=linktree").attributes["href"]
+    assert "save it as HTML" in dashboard.get(path.removeprefix("/dashboard")).text
+    assert "save it as HTML" not in dashboard.get("/import/new").text
