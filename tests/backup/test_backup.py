@@ -174,7 +174,9 @@ def test_failed_backup_is_recorded_until_one_is_completed(installation: Database
     failure = installation.read(last_backup.failure)
     assert failure is not None
     assert failure.reason == raised.value.message
-    assert completed == installation.read(last_backup.get) <= failure.at
+    assert completed is not None
+    assert completed == installation.read(last_backup.get)
+    assert completed <= failure.at
 
     class Interrupted(io.BytesIO):
         def write(self, *_: object) -> int:

@@ -249,8 +249,8 @@ def test_saved_page_of_linktree_becomes_a_bio_page(
 def test_profiles_at_the_top_and_a_warning_of_linktree_are_kept(
     ana: Person, settings: Settings, tmp_path: Path
 ) -> None:
-    fields = {"socialLinksPosition": "TOP", "contentWarning": "SENSITIVE", "username": "ana"}
-    (row,) = _plan(ana, settings, _write(tmp_path, import_files.linktree(**fields)))
+    content = import_files.linktree(socialLinksPosition="TOP", contentWarning="SENSITIVE", username="ana")
+    (row,) = _plan(ana, settings, _write(tmp_path, content))
     assert (row.alias, row.reason) == ("ana", "")
     apply.apply(ana.database, ana.account, settings)
     page = ana.details("bio", ana.get("/bios")["data"]["bios"][0]["id"])

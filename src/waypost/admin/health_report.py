@@ -15,6 +15,7 @@ from waypost.core.metrics import Meter, QueueName
 from waypost.core.settings import Settings
 from waypost.db import last_backup
 from waypost.db.database import Database
+from waypost.db.last_backup import Failure
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.storage.store import Store
 
@@ -41,7 +42,7 @@ class HealthReport:
     free_bytes: int
     storage_fault: str
     last_backup: int | None
-    failed_backup: last_backup.Failure | None
+    failed_backup: Failure | None
     """The last backup if it failed."""
     queues: Mapping[QueueName, int]
     load_percent: int
@@ -59,7 +60,7 @@ class HealthReport:
 def read(settings: Settings, database: Database, store: Store, meter: Meter) -> HealthReport:
     """Return the state of this node."""
 
-    def work(tx: Connection) -> tuple[str | None, int | None, last_backup.Failure | None]:
+    def work(tx: Connection) -> tuple[str | None, int | None, Failure | None]:
         return current_revision(tx), last_backup.get(tx), last_backup.failure(tx)
 
     revision, backup, failed_backup = database.read(work)

@@ -189,7 +189,10 @@ _SENDER = select(accounts.c.sender).where(accounts.c.id == bindparam("account"))
 def _find_file(tx: Connection, account: int, item: int) -> FileView | None:
     """Return a file with the name of its sender, from a statement of its own: a cluster has accounts elsewhere."""
     row = tx.execute(_FILE, {"item": item, "account": account}).first()
-    return FileView(*row, sender=tx.execute(_SENDER, {"account": account}).scalar() or "") if row else None
+    if row is None:
+        return None
+    values: dict[str, Any] = dict(zip(_FILE_FIELDS, row, strict=True))
+    return FileView(**values, sender=tx.execute(_SENDER, {"account": account}).scalar() or "")
 
 
 _QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")

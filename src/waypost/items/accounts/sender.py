@@ -19,7 +19,7 @@ class Sender(Body):
 
 def name_of(tx: Connection, account: int) -> str:
     """Return the name that visitors of files see; "" for none."""
-    return tx.execute(select(accounts.c.sender).where(accounts.c.id == account)).scalar_one()
+    return str(tx.execute(select(accounts.c.sender).where(accounts.c.id == account)).scalar_one())
 
 
 def choose_name(tx: Connection, account: int, *, sender: str = "") -> None:

@@ -105,7 +105,7 @@ def read(
     database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _StoredSource:
     """A source whose rows are in a plan already."""
 
