@@ -6,7 +6,7 @@ Revision: 0012
 from alembic import op
 
 revision = "0012"
-down_revision = "0010"
+down_revision = "0011"
 _CHECK = (
     "(CASE WHEN link IS NULL THEN 0 ELSE 1 END + CASE WHEN qr IS NULL THEN 0 ELSE 1 END"
     " + CASE WHEN bio IS NULL THEN 0 ELSE 1 END + CASE WHEN campaign IS NULL THEN 0 ELSE 1 END) <= 1"
