@@ -19,12 +19,25 @@ _TIME = datetime(2020, 1, 1, tzinfo=UTC)
 def compile_catalogs(root: Path) -> None:
     """Compile every catalog of the checkout at `root`."""
     for source in sorted((root / "src" / "waypost").glob("*/locales/*/LC_MESSAGES/*.po")):
-        with source.open("rb") as po, source.with_suffix(".mo").open("wb") as mo:
-            catalog = read_po(po)
+        with source.with_suffix(".mo").open("wb") as mo:
+            catalog = complete_catalog(source)
             if source.is_relative_to(root / "src" / "waypost" / "dashboard"):
                 _add_names(root, catalog, Locale.parse(source.parts[-3]))
             catalog.creation_date = catalog.revision_date = _TIME
             write_mo(mo, catalog)
+
+
+def complete_catalog(source: Path) -> Catalog:
+    """Read a catalog. That of a variant, such as `pt_PT`, gets its missing texts from the language, such as `pt`."""
+    with source.open("rb") as po:
+        catalog = read_po(po)
+    language, _, variant = source.parts[-3].partition("_")
+    if variant:
+        for message in complete_catalog(source.parents[2] / language / source.parent.name / source.name):
+            own = catalog.get(message.id)
+            if message.id and not (own and "".join(own.string)):
+                catalog.add(message.id, message.string)
+    return catalog
 
 
 def _add_names(root: Path, catalog: Catalog, locale: Locale) -> None:

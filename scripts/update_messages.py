@@ -48,10 +48,16 @@ def dashboard_messages(root: Path) -> Catalog:
 
 
 def updated_catalog(po: str, messages: Catalog) -> str:
-    """Return a catalog with exactly these messages. Its header and its translations stay; new texts have none."""
+    """Return a catalog with exactly these messages. Its header and its translations stay; new texts have none.
+
+    That of a variant, such as `pt_PT`, has only its translations: other texts are those of the language.
+    """
     header, _, _ = po.partition("\n\n")
     catalog = read_po(BytesIO(po.encode()))
     catalog.update(messages, no_fuzzy_matching=True)
+    if catalog.locale and catalog.locale.territory:
+        for message in [message for message in catalog if message.id and not "".join(message.string or "")]:
+            catalog.delete(message.id)
     output = BytesIO()
     write_po(output, catalog, width=0, no_location=True, omit_header=True, ignore_obsolete=True)
     return f"{header}\n\n{output.getvalue().decode().strip()}\n"

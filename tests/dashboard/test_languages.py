@@ -9,6 +9,7 @@ import time_machine
 from babel.messages.pofile import read_po
 
 from tests.conftest import Person
+from tests.support.catalogs import complete_catalog
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link, visit
@@ -25,6 +26,13 @@ from waypost.dashboard.i18n import (
     ngettext,
 )
 
+_BRAZILIAN = re.compile(
+    r"\b(?:arquivo|banco de dados|bancos de dados|celular|intermediária|lixeira|logotipo|ônibus|operaciona|planilha"
+    r"|porcentagem|rastreamento|seção|seções|senha|tela|usuário|você|conect[ae]|desconect)|\b(?:aplicativo|baix(?:ar|e|ad[oa])|cadastr\w+"
+    r"|compartilh\w+|contato|equipe|exclu(?:a|i|ir|iu|íd[oa])|gerenci\w+|registr\w+|salv(?:ar|e|o|a|ou))s?\b"
+    r"|\b(?:em uma?|está \w+ndo|estão \w+ndo|continuam? \w+ndo|não funciona mais|\w+ demais)\b",
+    re.IGNORECASE,
+)
 CATALOGS = sorted(Path("src/waypost/dashboard/locales").glob("*/LC_MESSAGES/messages.po"))
 
 
@@ -54,10 +62,38 @@ def test_french_has_one_apostrophe_and_spaces_before_double_punctuation() -> Non
     assert [text for text in prose if re.search(r"[^\W\d_][:;!?](?=\s|$)", text)] == []
 
 
+@pytest.mark.parametrize("package", ["dashboard", "visits"])
+def test_european_portuguese_has_no_brazilian_words(package: str) -> None:
+    texts = [form for message in complete_catalog("pt-PT", package) for form in _forms(message.string)]
+    assert [text for text in texts if _BRAZILIAN.search(text)] == []
+
+
+@pytest.mark.parametrize("package", ["dashboard", "visits"])
+def test_european_portuguese_has_only_texts_that_differ(package: str) -> None:
+    brazilian = complete_catalog("pt", package)
+    with Path(f"src/waypost/{package}/locales/pt_PT/LC_MESSAGES/messages.po").open("rb") as file:
+        messages = [message for message in read_po(file) if message.id]
+    assert len(messages) > 50
+    same = [message.id for message in messages if brazilian.get(message.id).string == message.string]  # type: ignore[union-attr]
+    assert same == []
+
+
+def test_text_without_a_european_translation_is_brazilian() -> None:
+    for language, texts in (("pt", ("Arquivo", "Conta")), ("pt-PT", ("Ficheiro", "Conta"))):
+        token = current_language.set(language)
+        try:
+            assert (gettext("File"), gettext("Account")) == texts
+        finally:
+            current_language.reset(token)
+
+
+def _forms(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(text or ())
+
+
 def _translations(path: Path) -> list[str]:
     with path.open("rb") as file:
-        strings = [message.string for message in read_po(file) if message.id]
-    return [text for string in strings for text in ([string] if isinstance(string, str) else string or ())]
+        return [form for message in read_po(file) if message.id for form in _forms(message.string)]
 
 
 def test_errors_have_the_colon_of_the_language() -> None:
@@ -148,6 +184,7 @@ def test_stored_reason_is_translated_when_it_is_shown(message: str, german: str)
         ("fr", "24 nov. 2026, 13:05", "12\u202f%", "1,4 Mo"),
         ("es", "24 nov 2026, 13:05", "12\u00a0%", "1,4 MB"),
         ("pt", "24 de nov. de 2026, 13:05", "12%", "1,4 MB"),
+        ("pt-PT", "24/11/2026, 13:05", "12%", "1,4 MB"),
     ],
 )
 def test_times_and_numbers_have_the_format_of_the_language(language: str, time: str, percent: str, size: str) -> None:

@@ -14,9 +14,9 @@ from waypost.clicks.classify import language_ranges
 from waypost.core import formats
 from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
 
-# English is that of Europe, Portuguese that of Brazil; weeks begin as in the largest country of the language in Europe,
+# English is that of Europe, `pt` that of Brazil; weeks begin as in the largest country of the language in Europe,
 # for Portuguese as in Brazil and Portugal, for the pseudo-language as in Egypt.
-LOCALES = {"en": "en_GB", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "pt": "pt_BR"}
+LOCALES = {"en": "en_GB", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "pt": "pt_BR", "pt-PT": "pt_PT"}
 _LOCALES = [
     name
     for name in locale_identifiers()
@@ -84,6 +84,8 @@ def test_order_of_dates_is_that_of_cldr(name: str) -> None:
         ("es", "es-419", "419"),
         ("pt", "pt-PT", "PT"),
         ("pt", "pt", "BR"),
+        ("pt-PT", "pt-AO,pt;q=0.9", "AO"),
+        ("pt-PT", "en-US", "PT"),
     ],
 )
 def test_region_of_a_reader(language: str, accepted: str, region: str) -> None:
@@ -98,6 +100,7 @@ def test_region_of_a_reader(language: str, accepted: str, region: str) -> None:
         ("fr", ("24 nov. 2026, 09:05", "12\u202f%", "06 h", "A, B et C")),
         ("es", ("24 nov 2026, 9:05", "12\u00a0%", "6", "A, B y C")),
         ("pt", ("24 de nov. de 2026, 09:05", "12%", "06", "A, B e C")),
+        ("pt-PT", ("24/11/2026, 09:05", "12%", "06", "A, B e C")),
         (PSEUDO_LANGUAGE, ("24 Nov 2026, 09:05", "12%", "06", "A, B and C")),
     ],
 )

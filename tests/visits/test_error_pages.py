@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from babel.messages.pofile import read_po
 from jinja2 import Environment
 from sqlalchemy import text as sql
 
 import waypost
 from tests.conftest import Person
+from tests.support.catalogs import complete_catalog
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CURL, new_link, visit
 from waypost.http import media_types
@@ -20,7 +20,6 @@ from waypost.visits import i18n
 
 GERMAN = {**ACCEPT_HTML, "Accept-Language": "de-CH,fr;q=0.9,en;q=0.8"}
 SOURCE = Path(waypost.__file__).parent
-LOCALES = SOURCE / "visits" / "locales"
 TEMPLATES = sorted((SOURCE / "visits" / "templates").glob("*.html"))
 REFUSALS = (
     ("unknown", "GET", 404, "missing", "Not found", "Nicht gefunden"),
@@ -137,7 +136,13 @@ def test_error_page_does_not_reveal_destination(ana: Person, links: None, path: 
         ("", "en"),
         ("de", "de"),
         ("DE-at", "de"),
+        ("pt", "pt"),
         ("pt-BR", "pt"),
+        ("pt-PT, pt;q=0.9", "pt-PT"),
+        ("pt-AO", "pt-PT"),
+        ("PT-MZ;q=0.9, en;q=0.5", "pt-PT"),
+        ("pt-Latn-BR", "pt"),
+        ("pt-Latn-PT", "pt-PT"),
         ("it", "en"),
         ("it, de;q=0.5", "de"),
         ("en, de;q=0.9", "en"),
@@ -162,9 +167,7 @@ def test_every_page_text_is_in_every_catalog() -> None:
     }
     assert len(texts) > 40
     for language in list(i18n.LANGUAGES)[1:]:
-        with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
-            catalog = read_po(file, locale=language)
-        messages = [message for message in catalog if message.id]
+        messages = [message for message in complete_catalog(language) if message.id]
         assert {_forms(message.id)[0] for message in messages} == texts, language
         for message in messages:
             assert not message.fuzzy, message.id
@@ -175,10 +178,8 @@ def test_every_page_text_is_in_every_catalog() -> None:
 
 def test_installed_catalogs_are_current() -> None:
     for language in list(i18n.LANGUAGES)[1:]:
-        with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
-            catalog = read_po(file, locale=language)
         translations = i18n.translations(language)
-        for message in catalog:
+        for message in complete_catalog(language):
             if isinstance(message.id, str) and message.id:
                 assert translations.gettext(message.id) == message.string, "run `make install`"
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 DateOrder = Literal["day-first", "month-first", "unambiguous"]
 """How `03/04/2026` is read; `unambiguous`: not at all, because it can be two dates."""
-_REGIONS = {"de": "DE", "fr": "FR", "es": "ES", "pt": "BR", "ar-XB": "EG"}
+_REGIONS = {"de": "DE", "fr": "FR", "es": "ES", "pt": "BR", "pt-PT": "PT", "ar-XB": "EG"}
 """The region of a language whose reader tells none; that of English is unknown, and its week begins on Monday."""
 _SUNDAY = frozenset(
     "AG AO AS BD BR BS BT BW BZ CA CO CV DM DO ET GT GU HK HN ID IL IN JM JP KE KH KR LA MH MM MO MT MX MZ NI NP PA PE"
@@ -19,8 +19,8 @@ _SUNDAY = frozenset(
 _SATURDAY = frozenset("AF BH DJ DZ EG IQ IR JO KW LY OM QA SD SY".split())
 _MONTH_FIRST = frozenset("AS GU MH MP PA PH PR UM US VI".split())
 _YEAR_FIRST = frozenset("BT CA CN HU IR JP KP KR LT MN SE TW ZA".split())
-_THOUSANDS = {"de": ".", "fr": "\u202f", "es": ".", "pt": "."}
-_DECIMAL_COMMA = frozenset({"de", "es", "fr", "pt"})
+_THOUSANDS = {"de": ".", "fr": "\u202f", "es": ".", "pt": ".", "pt-PT": "\u00a0"}
+_DECIMAL_COMMA = frozenset({"de", "es", "fr", "pt", "pt-PT"})
 _MONTHS = {
     "de": "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.",
     "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
@@ -28,9 +28,10 @@ _MONTHS = {
     "pt": "jan. fev. mar. abr. mai. jun. jul. ago. set. out. nov. dez.",
 }
 _DAYS = {"de": "{day}. {month} {year}", "pt": "{day} de {month} de {year}"}
+_NUMERIC_DAYS = {"pt-PT": "%d/%m/%Y"}
 _PERCENT = {"de": "\u00a0%", "es": "\u00a0%", "fr": "\u202f%"}
 _HOURS = {"de": "{hour:02} Uhr", "fr": "{hour:02} h", "es": "{hour}"}
-_LAST = {"de": " und ", "fr": " et ", "es": " y ", "pt": " e "}
+_LAST = {"de": " und ", "fr": " et ", "es": " y ", "pt": " e ", "pt-PT": " e "}
 _ENGLISH_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
@@ -42,7 +43,7 @@ def region(language: str, preferred: Sequence[Sequence[str]]) -> str:
     """
     for code, *subtags in preferred:
         name = next((subtag.upper() for subtag in subtags if len(subtag) == 2 or subtag.isdecimal()), "")
-        if name and language in ("en", code):
+        if name and language in ("en", code, f"{code}-PT"):
             return name
     return _REGIONS.get(language, "")
 
@@ -65,7 +66,9 @@ def number(value: int, language: str) -> str:
 
 
 def day(value: date, language: str) -> str:
-    """Format a day with the abbreviation of its month."""
+    """Format a day with the abbreviation of its month, in European Portuguese with its number."""
+    if language in _NUMERIC_DAYS:
+        return f"{value:{_NUMERIC_DAYS[language]}}"
     if language not in _MONTHS:
         return f"{value.day} {value:%b %Y}"
     month = _MONTHS[language].split()[value.month - 1]

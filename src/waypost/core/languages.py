@@ -1,7 +1,8 @@
 """Languages of the dashboard and of the pages for visitors. English is the source; others are gettext catalogs.
 
 `locales/<language>/LC_MESSAGES/messages.po` of a package is compiled when waypost is installed
-(scripts/build_messages.py). To add a language, add its catalogs and its code to LANGUAGES.
+(scripts/build_messages.py). To add a language, add its catalogs and its code to LANGUAGES. The catalogs of a variant,
+such as `pt_PT`, have only the texts that differ from those of `pt`.
 """
 
 import gettext
@@ -13,14 +14,23 @@ from typing import Literal
 from waypost.core import formats
 
 SOURCE_LANGUAGE = "en"
-LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "pt": "Português"}
+LANGUAGES = {
+    "en": "English",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "pt": "Português (Brasil)",
+    "pt-PT": "Português (Portugal)",
+}
 """Codes and own names, in the order of the language switch."""
 PSEUDO_LANGUAGE = "ar-XB"
 """English written from right to left, with longer texts: for tests of the layout."""
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _MAX_FORMATTED_LENGTH = 1000
 _MAX_HEADER_LENGTH = 128  # characters of Accept-Language that are parsed
-_LANGUAGE_RANGE = re.compile(r"([a-z]{1,8})(?:-[a-z0-9-]+)?(?:\s*;\s*q=([01](?:\.\d{0,3})?))?\Z")
+_LANGUAGE_RANGE = re.compile(r"([a-z]{1,8})((?:-[a-z0-9-]+)?)(?:\s*;\s*q=([01](?:\.\d{0,3})?))?\Z")
+_NOT_BRAZIL = re.compile(r"(?:-[a-z]{4})?-(?!br\b)[a-z]{2}\b")
+"""The region of a reader of European Portuguese: every one but Brazil, as in CLDR."""
 _REASONS = frozenset({"cause", "error", "fault", "reason"})
 """Placeholders of a reason, which is a message too."""
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
@@ -34,7 +44,7 @@ class Catalog(gettext.GNUTranslations):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]  # the file, as the base class has it
-        self.add_fallback(_Formatted(self._messages(), self.info().get("language", SOURCE_LANGUAGE)))
+        self.add_fallback(_Formatted(self._messages(), self.info().get("language", SOURCE_LANGUAGE).replace("_", "-")))
 
     def _messages(self) -> dict[str, str]:
         messages: dict[str | tuple[str, int], str] = getattr(self, "_catalog", {})
@@ -125,7 +135,9 @@ def translations(package: Literal["waypost.dashboard", "waypost.visits"], langua
         return PseudoCatalog()
     if language == SOURCE_LANGUAGE:
         return gettext.NullTranslations()
-    return gettext.translation("messages", str(files(package) / "locales"), [language], class_=Catalog)
+    path = files(package) / "locales" / language.replace("-", "_") / "LC_MESSAGES" / "messages.mo"
+    with path.open("rb") as file:
+        return Catalog(file)
 
 
 @lru_cache(maxsize=1024)
@@ -139,9 +151,13 @@ def negotiate_language(accept_language: str, *, pseudo: bool = False) -> str:
     best, best_quality = SOURCE_LANGUAGE, 0.0
     for part in accept_language[:_MAX_HEADER_LENGTH].lower().split(","):
         match = _LANGUAGE_RANGE.match(part.strip())
-        if match and match[1] in LANGUAGES and float(match[2] or 1) > best_quality:
-            best, best_quality = match[1], float(match[2] or 1)
+        if match and match[1] in LANGUAGES and float(match[3] or 1) > best_quality:
+            best, best_quality = _variant(match[1], match[2]), float(match[3] or 1)
     return best
+
+
+def _variant(language: str, subtags: str) -> str:
+    return "pt-PT" if language == "pt" and _NOT_BRAZIL.match(subtags) else language
 
 
 def direction(language: str) -> Literal["ltr", "rtl"]:
