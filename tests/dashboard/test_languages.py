@@ -53,13 +53,15 @@ def test_translations_have_the_placeholders_of_their_message(path: Path) -> None
                 assert _placeholders(str(message.string)) == _placeholders(message.id), message.id
 
 
-def test_french_has_one_apostrophe_and_spaces_before_double_punctuation() -> None:
+def test_french_has_one_apostrophe_and_no_break_spaces_at_double_punctuation() -> None:
     paths = Path("src/waypost").glob("*/locales/fr/LC_MESSAGES/messages.po")
     texts = [text for path in paths for text in _translations(path)]
     assert [text for text in texts if re.search(r"[^\W\d]'[^\W\d]", text)] == []
     # Schemes and fields of formats keep their colon.
     prose = [re.sub(r"\b(?:data|mailto|[A-Z]+):(?:nom;)?", "", text) for text in texts]
-    assert [text for text in prose if re.search(r"[^\W\d_][:;!?](?=\s|$)", text)] == []
+    assert [
+        text for text in prose if re.search(r"[^\u00a0]:(?=\s|$)|[^\u202f][;!?](?=\s|$)|«[^\u00a0]|[^\u00a0]»", text)
+    ] == []
 
 
 @pytest.mark.parametrize("package", ["dashboard", "visits"])
@@ -102,7 +104,7 @@ def test_errors_have_the_colon_of_the_language() -> None:
     token = current_language.set("fr")
     try:
         form.describe("url", "Destination", place="Par pays")
-        assert form.summary == [("url", "Par pays : Destination", " : Already there.")]
+        assert form.summary == [("url", "Par pays\u00a0: Destination", "\u00a0: Already there.")]
     finally:
         current_language.reset(token)
 

@@ -28,7 +28,7 @@ def settings(settings: Settings) -> Settings:
     [
         ("en", ["00", "06", "12", "18"], "Monday", "Tuesday", "Monday, 09:00: "),
         ("de", ["00 Uhr", "06 Uhr", "12 Uhr", "18 Uhr"], "Montag", "Dienstag", "Montag, 09:00: "),
-        ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00 : "),
+        ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00\u00a0: "),
         ("es", ["0", "6", "12", "18"], "lunes", "martes", "lunes, 9:00: "),
         ("pt", ["00", "06", "12", "18"], "domingo", "segunda-feira", "domingo, 09:00: "),
     ],
@@ -106,8 +106,8 @@ def test_colon_between_two_texts_has_its_space_in_french(ana: Person, dashboard:
     ana.add("splash", name="Printemps")
     ana.add("bio", name="Moi", alias="about-me")
     dashboard.submit("/language", at="/links", language="fr")
-    assert ">Page intermédiaire : Printemps</option>" in dashboard.get("/links/new").text
-    assert "Déplacer vers le haut : Lien <span data-position>1</span>" in dashboard.get("/bios/new").text
+    assert ">Page intermédiaire\u00a0: Printemps</option>" in dashboard.get("/links/new").text
+    assert "Déplacer vers le haut\u00a0: Lien <span data-position>1</span>" in dashboard.get("/bios/new").text
 
 
 def test_constants_of_a_template_follow_the_language_of_each_page(dashboard: Browser) -> None:

@@ -80,7 +80,7 @@ def test_count_of_results_is_a_status_and_in_the_title(ana: Person, dashboard: B
         assert f'role="status" data-results-count>{text}</p>' in page
         assert re.search(rf"<title>\s*{text}", page)
     dashboard.submit("/language", at="/links", language="fr")
-    assert "2 résultats pour « &lt;Xy »" in dashboard.get("/search", params={"q": "<Xy"}).text
+    assert "2 résultats pour «\u00a0&lt;Xy\u00a0»" in dashboard.get("/search", params={"q": "<Xy"}).text
 
 
 def test_commands_match_beginnings_of_words_and_keywords(dashboard: Browser) -> None:

@@ -94,7 +94,7 @@ def test_preview_of_a_link_has_a_german_reason(german: Browser, internet: FakeIn
     internet.add_host("shop.example", PUBLIC)
     with server(lambda _: [ok(b"x" * (1024 * 1024 + 1))]) as internet.routes[PUBLIC]:
         page = german.submit("/links/preview", at="/links/new", url="http://shop.example/").text
-    assert "Das Ziel konnte nicht gelesen werden: die Antwort ist größer als 1048576 Bytes." in page
+    assert "Das Ziel konnte nicht gelesen werden: die Antwort ist größer als 1.048.576 Byte." in page
 
 
 def test_api_keeps_english_reasons(ana: Person, german: Browser, internet: FakeInternet) -> None:

@@ -285,7 +285,7 @@ def test_reasons_of_rows_are_sentences_with_the_labels_of_their_columns(ana: Per
         "Zeile 3: Alias ist von diesem Dienst reserviert. Wählen Sie einen anderen Wert.",
         "Zeile 4: Ziel-URL muss mit http://",
         "Zeile 5: Ablauf muss ein Datum wie 2026-12-31 sein. 31.13.2999 gibt es nicht, oder es kann zwei Tage meinen.",
-        "Zeile 6: Klickgrenze muss eine ganze Zahl ab 1 sein.",
+        "Zeile 6: Klicklimit muss eine ganze Zahl ab 1 sein.",
         "Verloren: Titel wird auf 255 Zeichen gekürzt",
         "Zeile 8: Die Zeile hat 8 Spalten, die Kopfzeile 5. Setzen Sie Zellen, die das Trennzeichen enthalten, in",
         "Zeile 9: Das ist keine Adresse. Beispiel: example.com/page",

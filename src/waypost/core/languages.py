@@ -33,6 +33,8 @@ _NOT_BRAZIL = re.compile(r"(?:-[a-z]{4})?-(?!br\b)[a-z]{2}\b")
 """The region of a reader of European Portuguese: every one but Brazil, as in CLDR."""
 _REASONS = frozenset({"cause", "error", "fault", "reason"})
 """Placeholders of a reason, which is a message too."""
+_BYTES = frozenset({"left", "length", "max_bytes", "max_destination", "max_parameters", "upload_limit"})
+"""Placeholders of a number of bytes, which the API writes without separators."""
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _ACCENTS = str.maketrans("aeiouAEIOU", "áéíóúÁÉÍÓÚ")
 _PADDING_WORD = 6
@@ -84,6 +86,8 @@ class _Formatted(gettext.NullTranslations):
     def _value(self, name: str, value: str, reasons: frozenset[str]) -> str:
         if name.rstrip("2") in reasons:
             return self._translated(value, reasons=frozenset())
+        if name in _BYTES and value.isdecimal():
+            return formats.number(int(value), self._language)
         return self._messages.get(value) or formats.value_of_message(value, self._language)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
