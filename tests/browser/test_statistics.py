@@ -66,7 +66,7 @@ _SET_CLICKS = """() => {{
 }}"""
 
 
-_FOUR_THOUSAND = {"en": "4K", "de": "4.000", "fr": "4\u00a0k", "pt": "4\u00a0mil"}
+_FOUR_THOUSAND = {"en": "4K", "de": "4.000", "fr": "4\u00a0k", "pt": "4\u00a0mil", "pt-PT": "4\u00a0mil"}
 _TEN_THOUSAND = {"en": "10K", "de": "10.000", "fr": "10\u00a0k", "es": "10\u00a0mil"}
 """The number on an axis, by language."""
 

@@ -121,10 +121,20 @@ def test_switch_changes_language_and_account_keeps_it(dashboard: Browser) -> Non
 
 
 @ON_SQLITE
-def test_signed_out_page_has_the_language_of_the_browser(browser: Browser) -> None:
-    page = browser.client.get("/dashboard/signin", headers={"Accept-Language": "fr-CA, en;q=0.5"}).text
-    assert '<html lang="fr"' in page
-    assert "Mot de passe" in page
+@pytest.mark.parametrize(
+    ("accepted", "language", "password"),
+    [
+        ("fr-CA, en;q=0.5", "fr", "Mot de passe"),
+        ("pt-BR,pt;q=0.9", "pt", "Senha"),
+        ("pt-PT,pt;q=0.9", "pt-PT", "Palavra-passe"),
+    ],
+)
+def test_signed_out_page_has_the_language_of_the_browser(
+    browser: Browser, accepted: str, language: str, password: str
+) -> None:
+    page = browser.client.get("/dashboard/signin", headers={"Accept-Language": accepted}).text
+    assert f'<html lang="{language}"' in page
+    assert password in page
 
 
 @ON_SQLITE
