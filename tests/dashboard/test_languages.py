@@ -171,13 +171,22 @@ def test_formatted_error_is_translated_with_its_values() -> None:
         ("old.example cannot be read: it answered with status 500.", "antwortete mit Status 500."),
         (
             "old.example cannot be read: it limits its requests. Try again after 2026-01-02 03:04:05 UTC.",
-            "begrenzt die Anfragen. Versuchen Sie es nach 2026-01-02 03:04:05 UTC noch einmal.",
+            "begrenzt die Anfragen. Versuchen Sie es nach 2. Jan. 2026, 03:04 UTC noch einmal.",
         ),
         (
             "logo cannot be fetched: it takes too long.",
             "logo kann nicht abgerufen werden: die Antwort dauert zu lange.",
         ),
         ("objects cannot be written: disk full", "Objekte können nicht geschrieben werden: disk full"),
+        ("You have a bio page with this alias.", "ein Element (Bio-Seite) mit diesem Alias."),
+        (
+            "The date 03/04/2026 was read as 2026-04-03, because the day is first.",
+            "als 3. Apr. 2026 gelesen, weil der Tag zuerst steht.",
+        ),
+        (
+            "The date 03/04/2026 was read as soon, because the day is first.",
+            "als soon gelesen, weil der Tag zuerst steht.",
+        ),
     ],
 )
 def test_stored_reason_is_translated_when_it_is_shown(message: str, german: str) -> None:

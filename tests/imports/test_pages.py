@@ -241,7 +241,7 @@ def test_form_chooses_the_order_of_dates_and_the_plan_tells_it(ana: Person, dash
     await_import(ana)
     page = " ".join(dashboard.get("/import").text.split())
     assert "Ohne Alias" in page
-    assert "Das Datum 03/04/2999 wurde als 2999-03-04 gelesen, weil der Monat zuerst steht." in page
+    assert "Das Datum 03/04/2999 wurde als 4. März 2999 gelesen, weil der Monat zuerst steht." in page
 
 
 def test_running_import_is_refreshed_with_the_chosen_rows(ana: Person, dashboard: Browser) -> None:

@@ -118,3 +118,12 @@ def listing(items: Sequence[str], language: str) -> str:
 def value_of_message(text: str, language: str) -> str:
     """Return a value of a formatted English message; a number such as `10,000` in the format of the language."""
     return number(int(text.replace(",", "")), language) if _ENGLISH_NUMBER.fullmatch(text) else text
+
+
+def date_of_message(text: str, language: str) -> str:
+    """Return a day such as `2026-12-31`, or a time such as `2026-12-31 18:00:00`, in the format of the language."""
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return day_and_time(value, language) if ":" in text else day(value, language)

@@ -35,6 +35,10 @@ _REASONS = frozenset({"cause", "error", "fault", "reason"})
 """Placeholders of a reason, which is a message too."""
 _BYTES = frozenset({"left", "length", "max_bytes", "max_destination", "max_parameters", "upload_limit"})
 """Placeholders of a number of bytes, which the API writes without separators."""
+_DATES = frozenset({"date", "day", "until"})
+"""Placeholders of a day or time, which the API writes as `2026-12-31` or `2026-12-31 18:00:00`."""
+_NOUNS = frozenset({"kind", "noun", "singular"})
+"""Placeholders of a kind of item. Its name in messages of errors is in lower case."""
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _ACCENTS = str.maketrans("aeiouAEIOU", "áéíóúÁÉÍÓÚ")
 _PADDING_WORD = 6
@@ -88,6 +92,10 @@ class _Formatted(gettext.NullTranslations):
             return self._translated(value, reasons=frozenset())
         if name in _BYTES and value.isdecimal():
             return formats.number(int(value), self._language)
+        if name in _DATES:
+            return formats.date_of_message(value, self._language)
+        if name in _NOUNS and (noun := self._messages.get(value[:1].upper() + value[1:])):
+            return noun
         return self._messages.get(value) or formats.value_of_message(value, self._language)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
