@@ -34,9 +34,9 @@ def complete_catalog(source: Path) -> Catalog:
     language, _, variant = source.parts[-3].partition("_")
     if variant:
         for message in complete_catalog(source.parents[2] / language / source.parent.name / source.name):
-            own = catalog.get(message.id)
-            if message.id and not (own and "".join(own.string)):
-                catalog.add(message.id, message.string)
+            own = catalog.get(message.id) or catalog.add(message.id)
+            if message.id and not "".join(own.string or ""):
+                own.string = message.string
     return catalog
 
 
