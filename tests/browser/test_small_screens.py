@@ -1,5 +1,6 @@
 """Pages on phones: one main action, and previews that stay visible while the form is filled in."""
 
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from playwright.sync_api import Browser, Page, expect
@@ -25,6 +26,17 @@ _WRAPPED = """(labels) => labels.filter((label) => {
   })
   return line.top > label.getBoundingClientRect().top + line.height / 2
 }).map((label) => `${label.textContent} is below its swatch`)"""
+
+# The titles with a word that is on two lines.
+_BROKEN = r"""(titles) => titles.filter((title) => {
+  const text = title.firstChild
+  return [...text.data.matchAll(/\S+/g)].some((word) => {
+    const range = document.createRange()
+    range.setStart(text, word.index)
+    range.setEnd(text, word.index + word[0].length)
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1
+  })
+}).map((title) => `${title.textContent} is broken`)"""
 
 # The visible elements that stay in view while the page scrolls.
 _STICKING = """[...document.body.querySelectorAll("*")].filter((element) =>
@@ -78,8 +90,24 @@ def test_long_words_fit_the_smallest_screen(
             for width in (320, 360, 390):
                 page.set_viewport_size({"width": width, "height": 800})
                 marks = page.locator(".tiles dt").evaluate_all(_WRAPPED)
-                faults[language, path, width] = [*layout_faults(page), *marks]
+                titles = page.locator(".list strong").evaluate_all(_BROKEN)
+                faults[language, path, width] = [*layout_faults(page), *marks, *titles]
     assert {place: page_faults for place, page_faults in faults.items() if page_faults} == {}
+
+
+def test_ages_of_visits_are_whole(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        for language in ("de", "es", "fr", "pt-PT"):
+            _set_language(page, address, language)
+            for days in (0, 28):
+                page.clock.set_fixed_time(datetime.now(UTC) + timedelta(days=days, hours=1))
+                page.goto(f"{address}/dashboard/visits")
+                ages = page.locator(".visits li > small")
+                expect(ages.first).not_to_contain_text(":")
+                expect(page.locator("html")).to_have_attribute("lang", language)
+                clipped = ages.evaluate_all("ages => ages.filter((age) => age.scrollWidth > age.clientWidth).length")
+                assert clipped == 0, (language, days)
 
 
 def test_preview_stays_above_the_form(ana: Person, chrome: Browser, address: str) -> None:

@@ -51,6 +51,11 @@ def test_template_has_no_untranslated_or_glued_text(path: Path) -> None:
     assert glued_texts(source) == [], "make it one text with placeholders"
 
 
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_template_has_no_colon_outside_of_a_text(path: Path) -> None:
+    assert re.findall(r".*(?:\}\}|>): .*", path.read_text()) == []
+
+
 def test_no_code_joins_translated_texts() -> None:
     joined = [
         f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)}"
