@@ -83,7 +83,9 @@ def test_long_words_fit_the_smallest_screen(
     move(database, ana, "url", new_link(ana, "spring", title="Spring"))
     faults = {}
     with signed_in_page(chrome, address) as page:
-        for language, path in product(("de", "es", "fr", "pt", "pt-PT"), ("", "/account", "/trash", "/admin/health")):
+        for language, path in product(
+            ("de", "es", "fr", "pt", "pt-PT", "ar"), ("", "/account", "/trash", "/admin/health")
+        ):
             _set_language(page, address, language)
             page.goto(f"{address}/dashboard{path}")
             expect(page.locator("html")).to_have_attribute("lang", language)

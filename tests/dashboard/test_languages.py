@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from tests.conftest import Person
 from tests.support.catalogs import complete_catalog
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
-from tests.support.visits import new_link, visit
-from waypost.core.languages import LANGUAGES, direction
+from tests.support.visits import ACCEPT_HTML, new_link, visit
+from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE, direction
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
@@ -206,6 +207,7 @@ def test_stored_reason_is_translated_when_it_is_shown(message: str, german: str)
         ("es", "24 nov 2026, 13:05", "12\u00a0%", "1,4 MB"),
         ("pt", "24 de nov. de 2026, 13:05", "12%", "1,4 MB"),
         ("pt-PT", "24/11/2026, 13:05", "12%", "1,4 MB"),
+        ("ar", "24 نوفمبر 2026، 13:05", "12%", "1.4 ميغابايت"),
     ],
 )
 def test_times_and_numbers_have_the_format_of_the_language(language: str, time: str, percent: str, size: str) -> None:
@@ -234,9 +236,53 @@ def test_api_name_before_an_error_is_left_out() -> None:
     assert form.describe("key", "Token of the service") == "The service refused it: wrong token."
 
 
-def test_pseudo_language_is_written_from_right_to_left() -> None:
-    assert direction("ar-XB") == "rtl"
-    assert {direction(language) for language in LANGUAGES} == {"ltr"}
+def test_arabic_and_the_pseudo_language_are_written_from_right_to_left() -> None:
+    assert [language for language in (*LANGUAGES, PSEUDO_LANGUAGE) if direction(language) == "rtl"] == ["ar", "ar-XB"]
+
+
+_STARTS, _END = "\u2066\u2068", "\u2069"
+"""Signs around a text of another direction: its direction is from left to right, or that of its first letter."""
+
+
+def test_arabic_isolates_texts_of_another_direction() -> None:
+    for path in Path("src/waypost").glob("*/locales/ar/LC_MESSAGES/messages.po"):
+        for text in _translations(path):
+            depths = [0, *accumulate((sign in _STARTS) - (sign == _END) for sign in text)]
+            assert (min(depths), depths[-1]) == (0, 0), text
+            assert max(depths) <= 1, text
+            outside = re.sub(f"[{_STARTS}][^{_END}]*{_END}", "", text)
+            assert not re.search(r"(?<!data\.)%\((?:url|host|email|link|name|alias)\)s(?! \u2013)", outside), text
+
+
+@pytest.mark.parametrize(
+    ("count", "clicks"),
+    [
+        (0, "0 نقرة"),
+        (1, "نقرة واحدة"),
+        (2, "نقرتان"),
+        (3, "3 نقرات"),
+        (11, "11 نقرة"),
+        (100, "100 نقرة"),
+        (103, "103 نقرات"),
+        (1002, "1,002 نقرة"),
+    ],
+)
+def test_arabic_has_six_plural_forms(count: int, clicks: str) -> None:
+    token = current_language.set("ar")
+    try:
+        assert ngettext("%(count)s click", "%(count)s clicks", count) == clicks
+    finally:
+        current_language.reset(token)
+
+
+@ON_SQLITE
+def test_arabic_pages_are_written_from_right_to_left(ana: Person, browser: Browser) -> None:
+    browser.client.headers["Accept-Language"] = "ar-SA, en;q=0.5"
+    missing = visit(browser.client, "no-such-link", headers=ACCEPT_HTML)
+    pages = [browser.client.get("/dashboard/signin").text, missing.text]
+    browser.sign_in("ana")
+    for page in (*pages, browser.get("/links").text):
+        assert '<html lang="ar" dir="rtl"' in page
 
 
 def _is_translated(text: str | tuple[str, ...] | list[str]) -> bool:

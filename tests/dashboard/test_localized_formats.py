@@ -31,6 +31,7 @@ def settings(settings: Settings) -> Settings:
         ("fr", ["00 h", "06 h", "12 h", "18 h"], "lundi", "mardi", "lundi, 09:00\u00a0: "),
         ("es", ["0", "6", "12", "18"], "lunes", "martes", "lunes, 9:00: "),
         ("pt", ["00", "06", "12", "18"], "domingo", "segunda-feira", "domingo, 09:00: "),
+        ("ar", ["00", "06", "12", "18"], "السبت", "الأحد", "السبت\u2069، \u206809:00\u2069: \u2068"),
     ],
 )
 def test_heat_map_has_hours_and_weekdays_of_the_language(
@@ -55,7 +56,7 @@ def test_week_of_the_pseudo_language_begins_on_saturday(ana: Person, dashboard: 
         ("en", "Monday", ["2026-06-01", "2026-06-08"]),
         ("pt-BR", "domingo", ["2026-05-31", "2026-06-07"]),
         ("de-DE", "Montag", ["2026-06-01", "2026-06-08"]),
-        ("ar-EG,en;q=0.5", "Saturday", ["2026-05-30", "2026-06-06"]),
+        ("ar-EG,en;q=0.5", "السبت", ["2026-05-30", "2026-06-06"]),
     ],
 )
 def test_weeks_of_charts_and_of_the_heat_map_begin_as_in_the_region(

@@ -13,10 +13,19 @@ from babel.numbers import format_decimal, format_percent
 from waypost.clicks.classify import language_ranges
 from waypost.core import formats
 from waypost.core.languages import LANGUAGES, PSEUDO_LANGUAGE, translations
+from waypost.http import media_types
 
 # English is that of Europe, `pt` that of Brazil; weeks begin as in the largest country of the language in Europe,
-# for Portuguese as in Brazil and Portugal, for the pseudo-language as in Egypt.
-LOCALES = {"en": "en_GB", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "pt": "pt_BR", "pt-PT": "pt_PT"}
+# for Portuguese as in Brazil and Portugal, for Arabic and the pseudo-language as in Egypt.
+LOCALES = {
+    "en": "en_GB",
+    "de": "de_DE",
+    "fr": "fr_FR",
+    "es": "es_ES",
+    "pt": "pt_BR",
+    "pt-PT": "pt_PT",
+    "ar": "ar_EG",
+}
 _LOCALES = [
     name
     for name in locale_identifiers()
@@ -31,10 +40,13 @@ def test_every_language_is_compared() -> None:
 
 @BY_LANGUAGE
 def test_times_and_hours_are_those_of_cldr(language: str, locale: str) -> None:
+    skeletons = Locale.parse(locale).datetime_skeletons
+    # Egypt writes 12 hours, which no scale and no field of the pages has.
+    pattern = skeletons["Hm"].pattern if language == "ar" else get_time_format("short", locale).pattern
     assert [formats.clock_time(time(hour, 5), language) for hour in (0, 9, 23)] == [
-        format_time(time(hour, 5), get_time_format("short", locale).pattern, locale=locale) for hour in (0, 9, 23)
+        format_time(time(hour, 5), pattern, locale=locale) for hour in (0, 9, 23)
     ]
-    skeleton = Locale.parse(locale).datetime_skeletons["H"].pattern
+    skeleton = skeletons["H"].pattern
     for hour in (0, 6, 18):
         expected = format_time(time(hour), skeleton, locale=locale).replace("\u00a0", " ")
         assert formats.hour_name(hour, language) == expected
@@ -101,6 +113,7 @@ def test_region_of_a_reader(language: str, accepted: str, region: str) -> None:
         ("es", ("24 nov 2026, 9:05", "12\u00a0%", "6", "A, B y C")),
         ("pt", ("24 de nov. de 2026, 09:05", "12%", "06", "A, B e C")),
         ("pt-PT", ("24/11/2026, 09:05", "12%", "06", "A, B e C")),
+        ("ar", ("24 نوفمبر 2026، 09:05", "12%", "06", "A وB وC")),
         (PSEUDO_LANGUAGE, ("24 Nov 2026, 09:05", "12%", "06", "A, B and C")),
     ],
 )
@@ -127,7 +140,14 @@ def test_number_in_a_translated_error_has_the_format_of_the_language(language: s
         ("208 bytes", "de", "208 Byte"),
         ("1.4 MB", "de", "1,4 MB"),
         ("6 bytes", "es", "6 bytes"),
+        ("1.4 MB", "ar", "1.4 ميغابايت"),
     ],
 )
 def test_size_has_units_of_the_language(text: str, language: str, formatted: str) -> None:
     assert formats.size(text, language) == formatted
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_size_of_every_language_is_accepted(language: str) -> None:
+    for size in (1, 6, 50_000, 1_400_000, 2 << 30, 3_000_000_000_000, 4 << 40):
+        assert media_types.parse_size(formats.size(media_types.format_limit(size), language)) == size

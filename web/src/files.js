@@ -1,4 +1,6 @@
 // Uploads dropped or selected files one after the other and shows the progress. Without scripts, the form does it.
+import { language } from "./locale.js";
+
 const form = document.querySelector("[data-upload]");
 const zone = form.querySelector("[data-zone]");
 const field = form.querySelector("#file");
@@ -17,8 +19,8 @@ form.classList.add("enhanced");
 
 function formatBytes(bytes) {
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  const shape = { style: "unit", unit: UNITS[power], unitDisplay: "short", maximumSignificantDigits: 3 };
-  return new Intl.NumberFormat(document.documentElement.lang, shape).format(bytes / 1000 ** power);
+  const shape = { style: "unit", unit: UNITS[power], unitDisplay: language === "ar" ? "long" : "short", maximumSignificantDigits: 3 };
+  return new Intl.NumberFormat(language, shape).format(bytes / 1000 ** power);
 }
 
 function addItem(file) {

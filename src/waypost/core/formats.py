@@ -10,7 +10,7 @@ from typing import Literal
 
 DateOrder = Literal["day-first", "month-first", "unambiguous"]
 """How `03/04/2026` is read; `unambiguous`: not at all, because it can be two dates."""
-_REGIONS = {"de": "DE", "fr": "FR", "es": "ES", "pt": "BR", "pt-PT": "PT", "ar-XB": "EG"}
+_REGIONS = {"de": "DE", "fr": "FR", "es": "ES", "pt": "BR", "pt-PT": "PT", "ar": "EG", "ar-XB": "EG"}
 """The region of a language whose reader tells none; that of English is unknown, and its week begins on Monday."""
 _SUNDAY = frozenset(
     "AG AO AS BD BR BS BT BW BZ CA CO CV DM DO ET GT GU HK HN ID IL IN JM JP KE KH KR LA MH MM MO MT MX MZ NI NP PA PE"
@@ -25,13 +25,19 @@ _MONTHS = {
     "de": "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.",
     "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
     "es": "ene feb mar abr may jun jul ago sept oct nov dic",
+    "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
     "pt": "jan. fev. mar. abr. mai. jun. jul. ago. set. out. nov. dez.",
 }
 _DAYS = {"de": "{day}. {month} {year}", "pt": "{day} de {month} de {year}"}
 _NUMERIC_DAYS = {"pt-PT": "%d/%m/%Y"}
 _PERCENT = {"de": "\u00a0%", "es": "\u00a0%", "fr": "\u202f%"}
 _HOURS = {"de": "{hour:02} Uhr", "fr": "{hour:02} h", "es": "{hour}"}
-_LAST = {"de": " und ", "fr": " et ", "es": " y ", "pt": " e ", "pt-PT": " e "}
+_LAST = {"de": " und ", "fr": " et ", "es": " y ", "pt": " e ", "pt-PT": " e ", "ar": " و"}
+_BETWEEN = {"ar": " و"}
+_ARABIC_UNITS = {
+    "bytes": "بايت", "byte": "بايت", "kB": "كيلوبايت", "MB": "ميغابايت", "GB": "غيغابايت", "TB": "تيرابايت",
+    "MiB": "ميبيبايت", "GiB": "غيبيبايت", "TiB": "تيبيبايت",
+}  # fmt: skip
 _ENGLISH_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
@@ -82,7 +88,7 @@ def clock_time(value: time | datetime, language: str) -> str:
 
 def day_and_time(value: datetime, language: str) -> str:
     """Format a time with its day."""
-    return f"{day(value, language)}, {clock_time(value, language)}"
+    return f"{day(value, language)}{'،' if language == 'ar' else ','} {clock_time(value, language)}"
 
 
 def utc_time(value: datetime, language: str) -> str:
@@ -101,7 +107,10 @@ def percentage(value: object, language: str) -> str:
 
 
 def size(text: str, language: str) -> str:
-    """Return a size such as `1.4 MB` with the decimal separator of the language; in French with its units (octets)."""
+    """Return a size such as `1.4 MB` with the decimal separator and the units of the language."""
+    if language == "ar":
+        amount, _, unit = text.partition(" ")
+        return f"{amount} {_ARABIC_UNITS[unit]}"
     if language == "fr":
         text = text.replace("byte", "octet").replace("B", "o")
     if language == "de":
@@ -109,10 +118,16 @@ def size(text: str, language: str) -> str:
     return text.replace(".", ",") if language in _DECIMAL_COMMA else text
 
 
+def english_size(text: str) -> str:
+    """Return a size with English units if it has Arabic ones, such as `1.4 ميغابايت`."""
+    amount, _, unit = text.strip().partition(" ")
+    return next((f"{amount} {name}" for name, arabic in _ARABIC_UNITS.items() if arabic == unit), text)
+
+
 def listing(items: Sequence[str], language: str) -> str:
     """Join the items of a sentence: `A, B and C`."""
     *others, last = items
-    return f"{', '.join(others)}{_LAST.get(language, ' and ')}{last}" if others else last
+    return f"{_BETWEEN.get(language, ', ').join(others)}{_LAST.get(language, ' and ')}{last}" if others else last
 
 
 def value_of_message(text: str, language: str) -> str:

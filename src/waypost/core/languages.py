@@ -21,6 +21,7 @@ LANGUAGES = {
     "es": "Español",
     "pt": "Português (Brasil)",
     "pt-PT": "Português (Portugal)",
+    "ar": "العربية",
 }
 """Codes and own names, in the order of the language switch."""
 PSEUDO_LANGUAGE = "ar-XB"

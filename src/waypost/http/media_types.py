@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
+from waypost.core import formats
+
 _UNIT = r"(?:([kmgt])(i?)[bo]?|b(?:ytes?)?|o(?:ctets?)?)?"
 _SIZE = re.compile(rf"([0-9]{{1,15}}(?:[.,][0-9]{{1,6}})?) *{_UNIT}", re.ASCII | re.IGNORECASE)
 SNIFF_BYTES = 64
@@ -79,9 +81,9 @@ def icon(kind: str) -> str:
 def parse_size(text: str) -> int:
     """Return the bytes of a size such as `500 MB`, `1.5 GB` or `2 GiB`; a number alone is bytes.
 
-    Accepts the French units too, such as `500 Mo`. Raises ValueError.
+    Accepts the French and Arabic units too, such as `500 Mo`. Raises ValueError.
     """
-    match = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(formats.english_size(text).strip())
     if match is None:
         raise ValueError("must be a size, such as 500 MB or 2 GB")
     amount, prefix, binary = match.groups()
