@@ -11,10 +11,11 @@ function textOf(field, texts) {
   return field.tagName === "SELECT" && value ? field.selectedOptions[0].text : value;
 }
 
-function numbered({ one, other }, count) {
+function numbered({ texts }, count) {
   if (!count) return "";
-  const separator = document.documentElement.dataset.thousands;
-  return count === 1 ? one : other.replace("{count}", count.toLocaleString("en").replaceAll(",", separator));
+  const { lang, dataset } = document.documentElement;
+  const form = JSON.parse(texts)[new Intl.PluralRules(lang).select(count)];
+  return form.replace("{count}", count.toLocaleString("en").replaceAll(",", dataset.thousands));
 }
 
 const RULES = {

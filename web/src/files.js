@@ -9,6 +9,7 @@ const messages = document.getElementById("upload-words");
 const itemTemplate = document.getElementById("one-upload").content.firstElementChild;
 const copyButton = messages.content.querySelector(".copy");
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+const UNIT_DISPLAY = document.documentElement.lang === "ar" ? "long" : "short"; // as on the server
 const maxBytes = Number(form.dataset.most);
 let freeBytes = form.dataset.left === "" ? Infinity : Number(form.dataset.left);
 const queue = [];
@@ -19,7 +20,7 @@ form.classList.add("enhanced");
 
 function formatBytes(bytes) {
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  const shape = { style: "unit", unit: UNITS[power], unitDisplay: language === "ar" ? "long" : "short", maximumSignificantDigits: 3 };
+  const shape = { style: "unit", unit: UNITS[power], unitDisplay: UNIT_DISPLAY, maximumSignificantDigits: 3 };
   return new Intl.NumberFormat(language, shape).format(bytes / 1000 ** power);
 }
 

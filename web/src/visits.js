@@ -1,5 +1,6 @@
 // The page of visits: relative times, and new visits without reloading.
 import { $ } from "./dom.js";
+import { language } from "./locale.js";
 import { TIMEOUT } from "./toast.js";
 
 const POLL_MS = 10_000;
@@ -13,7 +14,7 @@ const phone = matchMedia("(max-width: 44rem)"); // shows a visit in one line
 
 function newFormat() {
   const style = phone.matches ? "narrow" : "long";
-  return new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto", style });
+  return new Intl.RelativeTimeFormat(language, { numeric: "auto", style });
 }
 
 let format = newFormat();
