@@ -4,20 +4,28 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import HOST, served, window
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
+from tests.support.files import new_file
+from tests.support.layout import faults_by_width
 from tests.support.server import free_port
-from tests.support.visits import CHROME
+from tests.support.visits import CHROME, new_link
 from waypost.core.languages import PSEUDO_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.server.app import build
 
 pytestmark = ON_SQLITE
+_ARABIC_PAGES = (
+    *("/unknown", "/locked", "/prices", "/report", "/dashboard", "/dashboard/links", "/dashboard/links/1"),
+    *("/dashboard/links/1/stats", "/dashboard/links/1/trial", "/dashboard/qr/new", "/dashboard/bios/new"),
+    *("/dashboard/import/new", "/dashboard/campaigns/new", "/dashboard/account", "/dashboard/account/connections"),
+    *("/dashboard/visits", "/dashboard/trash", "/dashboard/admin/health", "/dashboard/admin/plans"),
+)
 
 
 @pytest.fixture
@@ -54,6 +62,20 @@ def test_arrows_are_mirrored_and_urls_are_not(
         for field in ("url", "custom", "expiryurl", "metaimage"):
             assert seen.page.locator(f"#{field}").evaluate("field => getComputedStyle(field).direction") == "ltr", field
         assert seen.page.locator("#title").evaluate("field => field.dir") == "auto"
+
+
+def test_pages_in_arabic_fit_phones_and_desktops(ana: Person, chrome: Browser, address: str) -> None:
+    new_link(ana, "locked", password="a password", title="A link with a password")
+    new_file(ana, "price list.pdf", b"%PDF-1.7", custom="prices", maxdownloads=3)
+    context = chrome.new_context(user_agent=CHROME, locale="ar-EG", service_workers="block")
+    with window(chrome, context=context) as seen:
+        _sign_in(seen.page, address)
+        faults = {}
+        for path in _ARABIC_PAGES:
+            seen.page.goto(f"{address}{path}")
+            expect(seen.page.locator("html[lang=ar]")).to_have_attribute("dir", "rtl")
+            faults[path] = faults_by_width(seen.page, (390, 1280))
+    assert {path: of_page for path, of_page in faults.items() if of_page} == {}
 
 
 def _sign_in(page: Page, address: str) -> None:

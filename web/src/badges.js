@@ -1,6 +1,6 @@
 // The badges of the sections of an editor: they tell the values of the fields while these are edited.
 import { $ } from "./dom.js";
-import { formatDay } from "./locale.js";
+import { comma, formatDay } from "./locale.js";
 
 const isFilled = (field) => (field.type === "checkbox" ? field.checked : Boolean(field.value.trim()));
 
@@ -23,7 +23,7 @@ const RULES = {
     fields
       .map((field) => textOf(field, texts && JSON.parse(texts)))
       .filter(Boolean)
-      .join(", "),
+      .join(comma),
   count: (fields, data) => numbered(data, fields.filter(isFilled).length),
   number: ([field], data) => numbered(data, /^\d{1,15}$/.test(field.value.trim()) ? Number(field.value) : 0),
   day: ([field]) => (field.value ? formatDay.format(new Date(field.value)) : ""),

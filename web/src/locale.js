@@ -3,5 +3,6 @@
 const page = document.documentElement.lang;
 
 export const language = page === "ar" ? "ar-u-nu-latn" : page;
+export const comma = page === "ar" ? "، " : ", ";
 export const locale = page === "en" ? "en-GB" : language;
 export const formatDay = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric" });

@@ -81,6 +81,11 @@ def day(value: date, language: str) -> str:
     return _DAYS.get(language, "{day} {month} {year}").format(day=value.day, month=month, year=value.year)
 
 
+def comma(language: str) -> str:
+    """Return the comma and the space between the parts of a text."""
+    return "، " if language == "ar" else ", "
+
+
 def clock_time(value: time | datetime, language: str) -> str:
     """Format the hour and minute. All languages count 24 hours."""
     return f"{value.hour}:{value:%M}" if language == "es" else f"{value:%H:%M}"
@@ -88,7 +93,7 @@ def clock_time(value: time | datetime, language: str) -> str:
 
 def day_and_time(value: datetime, language: str) -> str:
     """Format a time with its day."""
-    return f"{day(value, language)}{'،' if language == 'ar' else ','} {clock_time(value, language)}"
+    return f"{day(value, language)}{comma(language)}{clock_time(value, language)}"
 
 
 def utc_time(value: datetime, language: str) -> str:

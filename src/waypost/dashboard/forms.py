@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from waypost.api.responses import describe_fault
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
-from waypost.dashboard.i18n import gettext, gettext_noop
+from waypost.dashboard.i18n import comma, gettext, gettext_noop
 from waypost.urls.typed_urls import complete_url
 from waypost.urls.validation import is_no_address
 
@@ -148,7 +148,7 @@ class Form:
         number, row = _take(rest, str.isdecimal)
         part, rest = _take(row, labels.__contains__)
         row_label = gettext("row %(number)s", number=number) if number else ""
-        label = ", ".join(filter(None, (label, row_label, labels.get(part))))
+        label = comma().join(filter(None, (label, row_label, labels.get(part))))
         rest = translate_after(name, rest)
         self._shown[name] = (name, _labeled(place, label) if place else label, rest)
         return label + rest

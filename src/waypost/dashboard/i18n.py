@@ -75,6 +75,11 @@ def format_time(value: datetime) -> str:
     return formats.day_and_time(value, current_language.get())
 
 
+def comma() -> str:
+    """Return the comma and the space between the parts of a text."""
+    return formats.comma(current_language.get())
+
+
 def format_hour(hour: int) -> str:
     """Format an hour of a scale."""
     return formats.hour_name(hour, current_language.get())

@@ -23,6 +23,7 @@ from waypost.dashboard import brand_assets, navigation
 from waypost.dashboard.favicons import PATH as FAVICON_PATH
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
+    comma,
     current_language,
     format_clock,
     format_day,
@@ -115,6 +116,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "_": gettext,
         "ngettext": ngettext,
+        "comma": comma,
         "format_clock": format_clock,
         "format_hour": format_hour,
         "format_number": format_number,  # unlike a filter, a call is never computed when a template is compiled
