@@ -241,7 +241,7 @@ def test_arabic_and_the_pseudo_language_are_written_from_right_to_left() -> None
 
 
 _STARTS, _END = "\u2066\u2068", "\u2069"
-"""Signs around a text of another direction: its direction is from left to right, or that of its first letter."""
+"""Signs around a text of another direction: its direction is from left to right, or that of its first character."""
 
 
 def test_arabic_isolates_texts_of_another_direction() -> None:
