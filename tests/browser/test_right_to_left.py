@@ -12,6 +12,8 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.files import new_file
 from tests.support.layout import faults_by_width
+from tests.support.overlays import new_overlay
+from tests.support.public_pages import FRAMED
 from tests.support.server import free_port
 from tests.support.visits import CHROME, new_link
 from waypost.core.languages import PSEUDO_LANGUAGE
@@ -76,6 +78,29 @@ def test_pages_in_arabic_fit_phones_and_desktops(ana: Person, chrome: Browser, a
             expect(seen.page.locator("html[lang=ar]")).to_have_attribute("dir", "rtl")
             faults[path] = faults_by_width(seen.page, (390, 1280))
     assert {path: of_page for path, of_page in faults.items() if of_page} == {}
+
+
+_OVERLAPS = """() => {
+  const range = document.createRange()
+  range.selectNodeContents(document.querySelector(".message"))
+  const button = document.querySelector(".close").getBoundingClientRect()
+  return [...range.getClientRects()].some((text) =>
+    text.right > button.left && text.left < button.right && text.top < button.bottom && text.bottom > button.top
+  )
+}"""
+
+
+def test_close_button_of_an_overlay_leaves_room_for_texts_of_both_directions(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    for name, message in (("latin", "Free shipping this week. " * 4), ("arabic", "الشحن مجاني هذا الأسبوع. " * 4)):
+        new_link(ana, name, url=FRAMED, type=f"overlay-{new_overlay(ana, 'message', message=message)}")
+    for locale in ("en", "ar"):
+        context = chrome.new_context(user_agent=CHROME, locale=locale, service_workers="block")
+        with window(chrome, context=context) as seen:
+            for name in ("latin", "arabic"):
+                seen.page.goto(f"{address}/{name}")
+                assert not seen.page.evaluate(_OVERLAPS), (locale, name)
 
 
 def _sign_in(page: Page, address: str) -> None:

@@ -285,6 +285,14 @@ def test_arabic_pages_are_written_from_right_to_left(ana: Person, browser: Brows
         assert '<html lang="ar" dir="rtl"' in page
 
 
+@ON_SQLITE
+def test_previews_have_the_language_of_the_dashboard(dashboard: Browser) -> None:
+    dashboard.client.cookies.set("waypost_language", "ar")
+    for kind, fields in (("overlays", {"type": "message", "message": "Hello"}), ("splash", {"title": "Hello"})):
+        preview = dashboard.submit(f"/{kind}/preview", at=f"/{kind}/new?type=message", **fields)
+        assert '<html lang="ar" dir="rtl"' in preview.text, kind
+
+
 def _is_translated(text: str | tuple[str, ...] | list[str]) -> bool:
     return bool(text) if isinstance(text, str) else all(text)
 

@@ -27,20 +27,21 @@ _OVERLAY = {
     "options": [],
 }
 _SCRIPT_CONFIG = {"leave": "never", "count": 0, "pixels": [], "asks": False, "consent": ""}
+_NO_FIELDS = frozenset({"name", "brand", "language"})
 _HOST, _TITLE = "destination.example", "Your destination"
 
 
 def render_preview(pages: PageRenderer, kind: str, fields: Mapping[str, Any]) -> Response:
-    """Return the preview of a splash page or an overlay, with the brand. Missing fields have their defaults."""
-    values = {name: value for name, value in fields.items() if value is not None and name not in ("name", "brand")}
+    """Return the preview of a splash page or an overlay, with the brand, in a language. Missing fields are defaults."""
+    values = {name: value for name, value in fields.items() if value is not None and name not in _NO_FIELDS}
     for name in ("link", "banner", "logo", "image"):
         if name in values and urlsplit(values[name]).scheme not in ("http", "https"):
             values[name] = ""
     if kind == "brand":
         return _branded(pages, **fields)
     if kind == "splash":
-        return _splash(pages, {**_SPLASH, **values}, fields["brand"])
-    return _overlay(pages, {**_OVERLAY, **values}, fields["brand"])
+        return _splash(pages, {**_SPLASH, **values}, brand=fields["brand"], language=fields["language"])
+    return _overlay(pages, {**_OVERLAY, **values}, brand=fields["brand"], language=fields["language"])
 
 
 def _branded(pages: PageRenderer, brand: Brand, language: str) -> Response:
@@ -50,20 +51,20 @@ def _branded(pages: PageRenderer, brand: Brand, language: str) -> Response:
     return HTMLResponse(pages.render("password.html", language=language, favicon=brand.icon, **values), headers=headers)
 
 
-def _splash(pages: PageRenderer, fields: Mapping[str, Any], brand: Brand) -> Response:
+def _splash(pages: PageRenderer, fields: Mapping[str, Any], **shared: Any) -> Response:
     has_button = not fields["counter"] or fields["skip"] < fields["counter"]
     splash = Splash(id=0, **{**fields, "skip": 0})  # shows the skip button at once
     images = [url for url in (splash.banner, splash.logo) if url]
     destination = Destination("#", _HOST, _TITLE)
-    context = {"title": splash.title or _TITLE, "splash": splash, "has_button": has_button, "brand": brand}
+    context = {"title": splash.title or _TITLE, "splash": splash, "has_button": has_button, **shared}
     return _page(pages, "splash.html", destination, images, link_host=display_host(splash.link), **context)
 
 
-def _overlay(pages: PageRenderer, fields: Mapping[str, Any], brand: Brand) -> Response:
+def _overlay(pages: PageRenderer, fields: Mapping[str, Any], **shared: Any) -> Response:
     overlay = Overlay(id=0, account=0, **{**fields, "delay": 0})
     context = {
+        **shared,
         "title": _TITLE,
-        "brand": brand,
         "overlay": overlay,
         "form_token": "none" if overlay.type in OVERLAYS_WITH_FORM else "",
         "link_id": 0,

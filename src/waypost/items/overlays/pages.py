@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.dashboard import downloads, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import gettext, ngettext
+from waypost.dashboard.i18n import current_language, gettext, ngettext
 from waypost.dashboard.routing import Router
 from waypost.items.overlays import ops, submissions
 from waypost.items.overlays.api import NewOverlay, OverlayChange
@@ -75,7 +75,9 @@ def preview_overlay(context: PageContext) -> Response:
     fields = form.attempt(lambda: form.read(NewOverlay, context.time_zone, _SHAPE).sent())
     if fields is None:
         return Response(status_code=204)
-    return context.services.preview("overlay", {**fields, "brand": context.brand})
+    return context.services.preview(
+        "overlay", {**fields, "brand": context.brand, "language": current_language.get()}
+    )
 
 
 @pages.get("/dashboard/overlays/{id:int}")

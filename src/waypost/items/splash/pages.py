@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import current_language, gettext
 from waypost.dashboard.routing import Router
 from waypost.items.splash import ops
 from waypost.items.splash.api import NewSplash, SplashChange
@@ -56,7 +56,9 @@ def preview_splash(context: PageContext) -> Response:
     return (
         Response(status_code=204)
         if fields is None
-        else context.services.preview("splash", {**fields, "brand": context.brand})
+        else context.services.preview(
+            "splash", {**fields, "brand": context.brand, "language": current_language.get()}
+        )
     )
 
 
