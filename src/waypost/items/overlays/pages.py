@@ -75,9 +75,7 @@ def preview_overlay(context: PageContext) -> Response:
     fields = form.attempt(lambda: form.read(NewOverlay, context.time_zone, _SHAPE).sent())
     if fields is None:
         return Response(status_code=204)
-    return context.services.preview(
-        "overlay", {**fields, "brand": context.brand, "language": current_language.get()}
-    )
+    return context.services.preview("overlay", {**fields, "brand": context.brand, "language": current_language.get()})
 
 
 @pages.get("/dashboard/overlays/{id:int}")

@@ -56,9 +56,7 @@ def preview_splash(context: PageContext) -> Response:
     return (
         Response(status_code=204)
         if fields is None
-        else context.services.preview(
-            "splash", {**fields, "brand": context.brand, "language": current_language.get()}
-        )
+        else context.services.preview("splash", {**fields, "brand": context.brand, "language": current_language.get()})
     )
 
 
