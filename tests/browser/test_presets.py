@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.conftest import Person
 from tests.support.browser_login import examine, signed_in_page
@@ -11,7 +11,8 @@ from tests.support.qr_decoders import new_code
 from tests.support.visits import DESTINATION
 
 pytestmark = ON_SQLITE
-_PHONE = {"width": 390, "height": 844}
+_DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+_PHONE: ViewportSize = {"width": 390, "height": 844}
 _AT_ITS_CENTER = """(element) => {
   const box = element.getBoundingClientRect();
   return element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
@@ -79,7 +80,7 @@ def test_style_is_saved_without_losing_the_form(ana: Person, chrome: Browser, ad
         expect(styles.get_by_role("status")).to_have_text("The style was saved.")
         expect(destination).to_have_value("https://target.example/menu")
         examine(page, "/qr/new with a style")
-        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_viewport_size(_DESKTOP)
         page.get_by_role("button", name="Berry").click()
         foreground = page.get_by_label("Foreground", exact=True)
         expect(foreground).to_have_value("#7a1f3d")
@@ -118,7 +119,7 @@ def test_save_of_a_link_stays_in_view_on_phones(ana: Person, chrome: Browser, ad
 def test_code_of_the_gallery_has_a_menu(ana: Person, chrome: Browser, address: str) -> None:
     code, _ = new_code(ana, name="Poster")
     with signed_in_page(chrome, address) as page:
-        for size in ({"width": 1280, "height": 800}, _PHONE):
+        for size in (_DESKTOP, _PHONE):
             page.set_viewport_size(size)
             page.goto(f"{address}/dashboard/qr")
             page.get_by_role("button", name="Actions for Poster").click()

@@ -20,7 +20,9 @@ def test_updating_messages_changes_nothing(package: str, extract: str) -> None:
     messages = _UPDATER[extract](ROOT)
     assert len(messages) > 100
     files = _UPDATER["catalogs"](ROOT, package)
-    assert [file.parts[-3] for file in files] == sorted(code.replace("-", "_") for code in LANGUAGES if code != SOURCE_LANGUAGE)
+    assert [file.parts[-3] for file in files] == sorted(
+        code.replace("-", "_") for code in LANGUAGES if code != SOURCE_LANGUAGE
+    )
     for file in files:
         assert _UPDATER["updated_catalog"](file.read_text(), messages) == file.read_text(), file
 

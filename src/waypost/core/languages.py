@@ -1,8 +1,8 @@
 """Languages of the dashboard and of the pages for visitors. English is the source; others are gettext catalogs.
 
 `locales/<language>/LC_MESSAGES/messages.po` of a package is compiled when waypost is installed
-(scripts/build_messages.py). To add a language, add its catalogs, its code to LANGUAGES, and its formats to `formats.py`.
-The catalogs of a variant, such as `pt_PT`, have only the texts that differ from those of `pt`.
+(scripts/build_messages.py). To add a language, add its catalogs, its code to LANGUAGES, and its formats
+to `formats.py`. The catalogs of a variant, such as `pt_PT`, have only the texts that differ from those of `pt`.
 """
 
 import gettext
