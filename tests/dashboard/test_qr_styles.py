@@ -109,11 +109,14 @@ def test_style_is_renamed_replaced_and_deleted(ana: Person, dashboard: Browser) 
 def test_style_that_no_code_can_have_is_not_saved(ana: Person, dashboard: Browser) -> None:
     for fields in ({"foreground": "#ffff00"}, {"margin": "99"}, {"foreground": "no color"}):
         page = _submit(dashboard, "/qr/styles", style_name="Pale", **{**PLAIN, **fields})
-        assert (page.status_code, _status(page)) == (200, "")
+        assert (page.status_code, _status(page)) == (200, "Not saved: correct the style first.")
         assert "error-summary" in page.text
     page = _submit(dashboard, "/qr/styles", style_name=" ", **PLAIN)
     assert 'id="style_name-error"' in page.text
     assert _styles(dashboard.get("/qr/new")) == {}
+    dashboard.submit("/language", at="/qr", language="de")
+    page = _submit(dashboard, "/qr/styles", style_name=" ", **PLAIN)
+    assert "Name des Stils darf nicht leer sein." in page.text
 
 
 def test_number_of_styles_is_limited(ana: Person, dashboard: Browser) -> None:

@@ -56,5 +56,5 @@ def _use_only(folder: str, port: int, base_url: str) -> None:
         del os.environ[name]
     os.chdir(folder)  # and no waypost.toml is read
     own = {"data_dir": folder, "port": port, "base_url": base_url, "owner_email": "owner@juniper.example"}
-    own |= {"domain_check": "off", "workers": 1}
+    own |= {"domain_check": "off", "favicons": "off", "workers": 1}
     os.environ.update({f"{_PREFIX}{name.upper()}": str(value) for name, value in own.items()})

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from waypost.dashboard import presets, qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input, parse_id
+from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.presets import PresetName
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
@@ -201,7 +202,7 @@ def _with_style_name(context: PageContext, form: Form, work: Callable[[Connectio
 def _styled(context: PageContext, form: Form, message: str = "") -> Response:
     """Return the designer as it was submitted. A script takes the styles out of it."""
     if form.errors:
-        message = ""
+        message = "" if _STYLE_NAME in form.errors else gettext_noop("Not saved: correct the style first.")
     else:
         form.values[_STYLE_NAME] = ""
     code = context.query_id("code")

@@ -64,7 +64,7 @@ class Favicons:
         try:
             self._save(origin, fetch_icon(origin, resolver=self._resolver))
         except safe_client.Refused as reason:
-            _log.info("icon not fetched", origin=origin, reason=str(reason))
+            _log.debug("icon not fetched", origin=origin, reason=str(reason))
             self._save(origin, b"")
         except Exception as error:  # noqa: BLE001  # the edge of the task
             _log.exception("icon not fetched", origin=origin, error=type(error).__name__)
