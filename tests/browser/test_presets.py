@@ -1,4 +1,4 @@
-"""Saved views of the list of links, saved styles of QR codes, and what phones have at the bottom of the screen."""
+"""Saved views and icons in the list of links, saved styles and the menu of QR codes, and Save on phones."""
 
 import re
 
@@ -7,8 +7,11 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from tests.conftest import Person
 from tests.support.browser_login import examine, signed_in_page
 from tests.support.databases import ON_SQLITE
-from tests.support.qr_decoders import new_code
+from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
+from tests.support.load import until
+from tests.support.qr_decoders import new_code, png
 from tests.support.visits import DESTINATION
+from waypost.media.favicons.fetch import SIDE
 
 pytestmark = ON_SQLITE
 _DESKTOP: ViewportSize = {"width": 1280, "height": 800}
@@ -17,6 +20,8 @@ _AT_ITS_CENTER = """(element) => {
   const box = element.getBoundingClientRect();
   return element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 }"""
+
+_PIXELS = "(image) => image.decode().then(() => image.naturalWidth)"
 
 
 def _save_view(page: Page, name: str) -> None:
@@ -138,3 +143,18 @@ def test_code_of_the_gallery_has_a_menu(ana: Person, chrome: Browser, address: s
         page.get_by_role("button", name="Actions for Poster").click()
         sheet.get_by_title("Edit").click()
         expect(page).to_have_url(f"{address}/dashboard/qr/{code}")
+
+
+def test_icon_of_destination_lies_on_the_character(
+    ana: Person, chrome: Browser, address: str, internet: FakeInternet
+) -> None:
+    internet.add_host("shop.example", PUBLIC)
+    link = ana.add("url", url="http://shop.example/page")
+    ana.add("url", url="http://other.example/page")
+    with server(lambda _head: [ok(png(64))]) as internet.routes[PUBLIC], signed_in_page(chrome, address) as page:
+        for path in ("/links", f"/links/{link}"):
+            page.goto(f"{address}/dashboard{path}")
+            mark = page.locator(".host-mark").last if path == "/links" else page.locator(".host-mark").first
+            icon, before = mark.locator("img"), mark.bounding_box()
+            until(lambda: page.reload() and icon.evaluate(_PIXELS) == SIDE)  # noqa: B023  # called at once
+            assert icon.bounding_box() == mark.bounding_box() == before, path
