@@ -172,7 +172,7 @@ def test_formatted_error_is_translated_with_its_values() -> None:
         ("old.example cannot be read: it answered with status 500.", "antwortete mit Status 500."),
         (
             "old.example cannot be read: it limits its requests. Try again after 2026-01-02 03:04:05 UTC.",
-            "begrenzt die Anfragen. Versuchen Sie es nach 2. Jan. 2026, 03:04 UTC noch einmal.",
+            "begrenzt die Anfragen. Versuchen Sie es nach 2026-01-02 03:04:05 UTC noch einmal.",
         ),
         (
             "logo cannot be fetched: it takes too long.",

@@ -171,9 +171,13 @@ def test_every_page_text_is_in_every_catalog() -> None:
         assert {_forms(message.id)[0] for message in messages} == texts, language
         for message in messages:
             assert not message.fuzzy, message.id
+            placeholders = _placeholders(_forms(message.id)[0])
             for form in _forms(message.string):
                 assert form, message.id
-                assert _placeholders(form) == _placeholders(_forms(message.id)[0]), message.id
+                assert _placeholders(form) <= placeholders, (
+                    message.id
+                )  # Arabic has forms for one and two without the number
+            assert _placeholders(_forms(message.string)[-1]) == placeholders, message.id
 
 
 def test_installed_catalogs_are_current() -> None:

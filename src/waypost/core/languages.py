@@ -36,7 +36,7 @@ _REASONS = frozenset({"cause", "error", "fault", "reason"})
 """Placeholders of a reason, which is a message too."""
 _BYTES = frozenset({"left", "length", "max_bytes", "max_destination", "max_parameters", "upload_limit"})
 """Placeholders of a number of bytes, which the API writes without separators."""
-_DATES = frozenset({"date", "day", "until"})
+_DATES = frozenset({"date", "day"})
 """Placeholders of a day or time, which the API writes as `2026-12-31` or `2026-12-31 18:00:00`."""
 _NOUNS = frozenset({"kind", "noun", "singular"})
 """Placeholders of a kind of item. Its name in messages of errors is in lower case."""
