@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,17 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
+from tests.conftest import BASE
+from tests.support.server import at_once
+from waypost.admin import installation, new_accounts
+from waypost.admin.new_accounts import NewAccount
 from waypost.core.errors import Problem
+from waypost.core.settings import Settings
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import partition_names
 from waypost.db.schema import metadata
+from waypost.items.accounts import ops as accounts
 
 _NEWER_MIGRATION = '''"""A newer version of waypost."""
 
@@ -262,3 +269,15 @@ def _index(index: dict[str, Any]) -> dict[str, Any]:
     """Return an index with its options as text: on SQLite, equal conditions of partial ones are different objects."""
     options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
     return {**index, "dialect_options": options}
+
+
+def test_nodes_that_start_at_once_create_one_owner(plain_url: str, tmp_path: Path) -> None:
+    def start(node: int) -> NewAccount | None:
+        settings = Settings(data_dir=tmp_path / f"node-{node}", base_url=BASE, database_url=plain_url)
+        with closing(installation.open_database(settings)) as database:
+            return new_accounts.create_first_account(settings, database)
+
+    owners = at_once([partial(start, node) for node in range(4)])
+    assert [owner.username for owner in owners if owner is not None] == ["owner"]
+    with closing(Database(plain_url)) as database:
+        assert database.read(lambda tx: [plan.name for plan in accounts.all_plans(tx)]) == ["free", "unlimited"]

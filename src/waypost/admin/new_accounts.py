@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from waypost.auth import api_keys
 from waypost.core import credentials
+from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.items.accounts import ops, password_rules
@@ -38,7 +39,13 @@ def create_first_account(settings: Settings, database: Database) -> NewAccount |
         )
         return _add_key(tx, password, owner)
 
-    return database.write(work)
+    try:
+        return database.write(work)
+    except Problem as problem:
+        # Another node created it at the same moment, and was committed first.
+        if problem.kind is not Kind.TAKEN or not database.read(ops.any_exists):
+            raise
+        return None
 
 
 def create_account(
