@@ -30,6 +30,21 @@ def test_text_log_escapes_control_characters() -> None:
     assert "\nforged line" not in text.partition("failed")[0]
 
 
+_REQUEST = """
+import httpx2
+from waypost.core.logging import configure
+from waypost.core.settings import Settings
+configure(Settings(log_level="info"))
+transport = httpx2.MockTransport(lambda request: httpx2.Response(200))
+httpx2.Client(transport=transport).get("http://store.example/bucket?prefix=files")
+"""
+
+
+def test_requests_to_other_servers_are_not_logged() -> None:
+    completed = subprocess.run([sys.executable, "-c", _REQUEST], capture_output=True, check=True, timeout=60)
+    assert completed.stderr == b""
+
+
 def test_escaped_text_keeps_printable_characters() -> None:
     assert escape_control_characters("Grüße, 世界 🙂") == "Grüße, 世界 🙂"
     assert escape_control_characters("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"

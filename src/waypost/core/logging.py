@@ -41,7 +41,7 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    for library in ("alembic", "mcp"):
+    for library in ("alembic", "mcp", "httpx2"):  # httpx2 logs the whole URL of each request
         logging.getLogger(library).setLevel(logging.WARNING)
 
 
