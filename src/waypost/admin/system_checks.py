@@ -85,9 +85,11 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
     lost = [] if damage else opened.read(missing_tables)
     if damage or lost:
         text = f"The database {where} is damaged: {reasons.clean(damage)}."
-        if not damage:
-            text = f"The database {where} lacks the tables {', '.join(lost)}."
-        return [Finding("W016", "error", text, "Stop the service, and restore the newest backup into an empty folder.")]
+        if lost:
+            names = ", ".join(lost)
+            text = f"The database {where} lacks the tables {names}."
+        hint = "Stop the service, and restore the newest backup into an empty folder."
+        return [Finding("W016", "error", text, hint)]
     fault = health.database_fault(settings, opened) or health.lock_fault(opened) or health.write_fault(opened)
     hint = "Check the lock of other programs, the rights and the disk of the database."
     return [Finding("W017", "error", f"The database cannot be used: {fault.rstrip('.')}.", hint)] if fault else []
