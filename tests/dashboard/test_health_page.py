@@ -32,7 +32,8 @@ def dashboard(service: AsgiClient, ana: Person) -> Browser:
 def _levels(page: str) -> dict[str, str]:
     """Return the level of each part by its title."""
     return {
-        title: level for level, title in re.findall(r'<li class="level-(\w+)">.*?<strong>([^<]+)<', page, re.DOTALL)
+        title: level
+        for level, title in re.findall(r'<li class="level-(\w+)(?: wrapping)?">.*?<strong>([^<]+)<', page, re.DOTALL)
     }
 
 
