@@ -20,6 +20,7 @@ from waypost.server.routers import DASHBOARD_PAGES
 pytestmark = ON_BOTH_DATABASES
 
 _WITHOUT_SNAPSHOT = {
+    "/dashboard/favicon",
     "/dashboard/account/links/{service}",
     "/dashboard/admin/health",
     "/dashboard/domains/check",
@@ -29,7 +30,7 @@ _WITHOUT_SNAPSHOT = {
     "/dashboard/links/export",
     "/dashboard/overlays/{id:int}/answers/export",
 }
-"""Downloads, which read while they are sent, pages that wait for other servers, and one that reads in batches."""
+"""Downloads, which read while they are sent, pages that wait for other servers, one that reads in batches, icons."""
 _MIN_PAGES = 70
 
 
