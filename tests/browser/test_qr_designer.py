@@ -4,7 +4,7 @@ import re
 from io import BytesIO
 
 from PIL import Image
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
@@ -19,11 +19,7 @@ pytestmark = ON_SQLITE
 
 def test_too_pale_color_is_repaired_with_one_button(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/qr/new")
-        page.wait_for_load_state()
-        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
-        code, error = page.locator("#preview img"), page.locator("#preview .field-error")
-        expect(code).to_be_visible()
+        code, error = _new_menu(page, address), page.locator("#preview .field-error")
         foreground = page.get_by_label("Foreground", exact=True)
         foreground.fill("#ffd54f")
         expect(error).to_have_text("Too pale to scan. Use a darker color for the code.")
@@ -50,6 +46,17 @@ _IS_RUNNING_TEXT = """element => {
 }"""
 
 
+def _new_menu(page: Page, address: str) -> Locator:
+    """Open the designer, enter the destination of a code, and return its preview."""
+    page.goto(f"{address}/dashboard/qr")
+    page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
+    page.wait_for_load_state()  # the preview is active now
+    page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
+    code = page.locator("#preview img")
+    expect(code).to_be_visible()
+    return code
+
+
 def _decode(screenshot: bytes) -> str | None:
     """Decode the QR code in a screenshot."""
     return verify.decode(Image.open(BytesIO(screenshot)))
@@ -59,12 +66,7 @@ def test_designer_creates_scannable_code_and_shows_scans(
     ana: Person, chrome: Browser, address: str, settings: Settings, ingester: None
 ) -> None:
     with signed_in_page(chrome, address) as page:
-        page.goto(f"{address}/dashboard/qr")
-        page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
-        page.wait_for_load_state()  # the preview is active now
-        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
-        code = page.locator("#preview img")
-        expect(code).to_be_visible()
+        code = _new_menu(page, address)
         page.get_by_label("Background", exact=True).fill("#222222")
         expect(page.locator("#preview")).to_contain_text("Use a lighter background.")
         page.get_by_label("Background", exact=True).fill("#fff3e0")

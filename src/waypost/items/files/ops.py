@@ -254,6 +254,8 @@ class _Id:
 
 def _get_many(tx: Connection, account: int, ids: Sequence[int], record: type[R]) -> list[R]:
     """Return the account's files with these ids, in this order, without those that do not exist."""
+    if not ids:
+        return []
     columns = [files.c[field.name] for field in fields_of(record) if field.name != "scheme"]
     query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == files.c.host)
     rows = tx.execute(query.where(files.c.account == account, files.c.id.in_(ids))).mappings()

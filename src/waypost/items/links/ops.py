@@ -124,6 +124,8 @@ def get_owned(tx: Connection, account: int, link: int) -> Link:
 
 def get_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Link]:
     """Return the account's links with these ids, in this order, without those that do not exist."""
+    if not ids:
+        return []
     links_by_id = {row[0]: _from_row(row) for row in tx.execute(_MANY, {"links": ids, "account": account}).all()}
     return [links_by_id[link] for link in ids if link in links_by_id]
 

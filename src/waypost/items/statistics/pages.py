@@ -97,6 +97,8 @@ def _top_links(tx: Connection, context: PageContext, loaded: Loaded, period: Per
         item: n for (kind, item), n in loaded.clicks_by_item.items() if kind == "link" and loaded.items[kind, item].path
     }
     most = dict(islice(clicks.items(), _TOP_LINKS))
+    if not most:
+        return []
     by_id = {link["id"]: link for link in tx.execute(query.where(c.id.in_(most))).mappings()}
     return [_with_short_url({**by_id[item], "clicks": n}, context) for item, n in most.items() if item in by_id]
 
