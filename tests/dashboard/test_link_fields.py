@@ -40,12 +40,11 @@ def test_alias_that_a_link_cannot_have_is_reported_in_place_of_qr_code(
     assert 'src="data:image/svg+xml;base64,' not in page
 
 
-def test_host_has_same_mark_in_every_row_and_no_picture(ana: Person, dashboard: Browser) -> None:
+def test_host_has_same_mark_in_every_row_below_the_icon_from_this_service(ana: Person, dashboard: Browser) -> None:
     for url in ("https://www.shop.example/a", "http://SHOP.example/b", "https://ähm.example/"):
         ana.add("url", url=url)
-    marks = re.findall(
-        r'<span class="host-mark (hue-\d+)" aria-hidden="true">(.*?)</span>', dashboard.get("/links").text
-    )
+    mark = r'<span class="host-mark (hue-\d+)" aria-hidden="true">(.)<img src="/dashboard/favicon[^>]*></span>'
+    marks = re.findall(mark, dashboard.get("/links").text)
     assert [letter for _, letter in marks] == ["Ä", "S", "S"]
     assert marks[1] == marks[2]
 

@@ -251,7 +251,7 @@ def test_top_links_of_overview_are_those_of_the_period(
     def top(query: str = "") -> list[tuple[str, int]]:
         section = re.search(r"<h2>Top links.*?</section>", dashboard.get(query).text, re.DOTALL)
         assert section
-        rows = re.findall(r'/stats">(.*?)</a>.*?<strong class="num">(\d+)<', section[0], re.DOTALL)
+        rows = re.findall(r'/stats"><bdi>(.*?)</bdi></a>.*?<strong class="num">(\d+)<', section[0], re.DOTALL)
         return [(name, int(n)) for name, n in rows]
 
     assert top() == top("?period=7") == [("Spring &lt;sale&gt;", 3), ("autumn", 1)]
