@@ -5,11 +5,16 @@ import time
 from io import BytesIO
 
 from PIL import Image
-from playwright.sync_api import Page, Response, Route
+from playwright.sync_api import Page, Request, Response, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MAX_SHIFT = 0.05
 _LATE_SECONDS = 0.3
+_MAX_FRAMES = 1000
+_PAINTED = """async () => {
+  await document.fonts.ready;
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+}"""
 _RECORD = """
   window.layoutShift = 0;
   new PerformanceObserver((list) => {
@@ -54,9 +59,28 @@ def show_pictures_late(page: Page) -> None:
 
 def load(page: Page, url: str) -> Response | None:
     """Open a page, wait for all of its parts, and return its response."""
-    response = page.goto(url, wait_until="networkidle")
-    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
-    return response
+    running: set[Request] = set()
+
+    def begin(request: Request) -> None:
+        running.add(request)
+
+    def end(request: Request) -> None:
+        running.discard(request)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
+    page.on("requestfailed", end)
+    try:
+        response = page.goto(url)
+        for _ in range(_MAX_FRAMES):  # "networkidle" would wait for half a second more
+            page.evaluate(_PAINTED)
+            if not running:
+                return response
+        raise AssertionError(f"{url} waits for {[request.url for request in running]}")
+    finally:
+        page.remove_listener("request", begin)
+        page.remove_listener("requestfinished", end)
+        page.remove_listener("requestfailed", end)
 
 
 def too_much_shift(page: Page) -> float:
