@@ -146,6 +146,16 @@ def test_errors_of_blocks_are_at_their_fields(ana: Person, dashboard: Browser) -
     assert ana.get("/bios")["data"]["result"] == 0
 
 
+def test_empty_fields_are_asked_for(ana: Person, dashboard: Browser) -> None:
+    fields = {"name": "Ana", "alias": "ana", "base": "default", "order": ["x", "y"]}
+    blocks = {"x.type": "link", "x.title": "Shop", "y.type": "form"}
+    errors = dict(_summary(dashboard.submit("/bios/new", **fields, **blocks)))
+    assert {name: text.rpartition(": ")[2] for name, text in errors.items()} == {
+        "b1.url": "Enter an address.",
+        "b2.overlay": "Choose a form.",
+    }
+
+
 def test_concurrent_change_is_in_the_summary(ana: Person, dashboard: Browser) -> None:
     splash = ana.add("splash", name="Spring")
     version = form_version(dashboard.get(f"/splash/{splash}"), f"/splash/{splash}")

@@ -102,7 +102,7 @@ def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
     ("field", "value", "message"),
     [
         ("url", "javascript:alert(1)", "Destination URL must begin with http:// or https://."),
-        ("url", "", "This is not an address. Example: example.com/page"),
+        ("url", "", "Enter an address."),
         ("custom", "a b", "Alias must be 1 to 50 characters"),
         ("custom", "dashboard", "is reserved by this service"),
         ("title", "x" * 10_000, "Title must be at most 255 characters."),

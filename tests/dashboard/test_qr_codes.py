@@ -136,7 +136,7 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
         ({"blend": "on", "gradient__color": "#ffffee"}, "Too pale to scan."),
         ({"text__text": "x" * 4000}, "too long"),
         ({"caption": "漢字"}, "cannot be drawn"),
-        ({"margin": "99"}, "Margin "),
+        ({"margin": "99"}, "Quiet zone "),
         ({"logo": "no such thing"}, "Logo must be"),
         ({"type": "nothing"}, "Type must be one of the options."),
         ({"type": "phone", "phone__phone": "one two"}, "Number must be a phone number"),

@@ -58,6 +58,23 @@ def test_line_that_names_no_field_is_refused(ana: Person, dashboard: Browser) ->
 
 
 @ON_SQLITE
+def test_file_without_destination_gets_no_plan(ana: Person, dashboard: Browser) -> None:
+    response = _submit(dashboard, f"web,kurz\n{SHOP},spring", columnnames="url=\nalias=kurz")
+    error = re.search(r'id="columnnames-error".*?<span>(.*?)</span>', response.text, re.DOTALL)
+    assert (response.status_code, error and error[1]) == (400, "Select which column is the destination.")
+    assert ana.database.read(lambda tx: tx.execute(select(import_plans)).all()) == []
+
+
+@ON_SQLITE
+def test_plan_without_destination_is_explained_in_words_of_the_form(ana: Person, dashboard: Browser) -> None:
+    assert _submit(dashboard, f"web,kurz\n{SHOP},spring").status_code == 303
+    await_import(ana)
+    page = dashboard.get("/import").text
+    assert "Select which column is the destination." in page
+    assert "column url=" not in page
+
+
+@ON_SQLITE
 def test_form_offers_the_sources_as_cards(ana: Person, dashboard: Browser) -> None:
     page = dashboard.get("/import/new").text
     sources = re.findall(r'<input type="radio" name="service" value="([^"]*)"', page)

@@ -54,7 +54,7 @@ def test_conflict_is_skipped_suffixed_or_replaces_own_link(ana: Person, ben: Per
 def test_alias_twice_in_file_is_conflict_with_line(ana: Person, settings: Settings) -> None:
     file = "id,alias,url\n1,twice,https://example.com/1\n2,twice,https://example.com/2"
     first, second = planned_rows(ana, settings, file)
-    assert (first.fate, second.fate, second.reason) == ("create", "conflict", "The alias is taken by line 2.")
+    assert (first.fate, second.fate, second.reason) == ("create", "conflict", "The alias is taken by row 2.")
     assert plan(ana, settings, file, Options("suffix")) == [("create", "twice"), ("create", "twice-2")]
 
 
@@ -66,7 +66,7 @@ def test_row_is_the_same_link_only_with_its_destination(ana: Person, settings: S
     rows = planned_rows(ana, settings, TWICE)
     assert [(row.fate, row.reason) for row in rows] == [
         ("create", ""),
-        ("conflict", "The alias is taken by line 2."),
+        ("conflict", "The alias is taken by row 2."),
         ("there", "Line 2 has the same link."),
     ]
     suffixed = [("create", "dupx"), ("create", "dupx-2"), ("there", "dupx")]

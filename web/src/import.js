@@ -90,7 +90,27 @@ function showColumns([header, ...rows]) {
   list.onchange = ({ target }) => {
     for (const other of selects) if (other !== target && other.value === target.value) other.value = "";
     writeLines(selects, header);
+    if (selects.some(({ value }) => value === "url")) showColumnError(selects, false);
   };
+}
+
+/** Shows or hides the message at the columns that none of them is the destination. */
+function showColumnError(selects, isShown) {
+  $("#import-columns-error").hidden = !isShown;
+  for (const select of selects) {
+    if (isShown) select.setAttribute("aria-invalid", "true");
+    else select.removeAttribute("aria-invalid");
+  }
+}
+
+/** Keeps the form, with its file and its columns, if no column of the CSV file is the destination. */
+function requireDestination(event) {
+  const selects = [...document.querySelectorAll(".import-columns select")];
+  const isOfFile = !$("[name=service]:checked")?.value && !$("#import-columns").hidden;
+  if (!isOfFile || selects.some(({ value }) => value === "url")) return;
+  event.preventDefault();
+  showColumnError(selects, true);
+  selects.find((select) => !select.closest("[hidden]"))?.focus();
 }
 
 async function showFile() {
@@ -98,9 +118,11 @@ async function showFile() {
   const rows = file ? await readRows(file) : null;
   $("#columnnames").value = "";
   $("#import-columns").hidden = !rows?.length;
+  $("#import-columns-error").hidden = true;
   if (rows?.length) showColumns(rows);
 }
 
 $("#import-lines").hidden = !$("#columnnames[aria-invalid]");
 $("#file").addEventListener("change", showFile);
+$(".import-form").addEventListener("submit", requireDestination);
 showFile();

@@ -31,6 +31,7 @@ VERSION = "version"
 TIME_ZONE = "time_zone"
 """The field with the zone in which a form shows times, as its page was rendered."""
 NO_ADDRESS = gettext_noop("This is not an address. Example: example.com/page")
+NO_ADDRESS_ENTERED = gettext_noop("Enter an address.")
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
 
@@ -138,7 +139,7 @@ class Form:
         """
         message = self.errors[name]
         if is_no_address(message):
-            message = NO_ADDRESS
+            message = NO_ADDRESS if self._has_text(name) else NO_ADDRESS_ENTERED
         labels = {part[0]: part[1] for part in parts}
         field, _, rest = message.partition(" ")
         if field != name:
@@ -152,6 +153,10 @@ class Form:
         rest = translate_after(name, rest)
         self._shown[name] = (name, _labeled(place, label) if place else label, rest)
         return label + rest
+
+    def _has_text(self, name: str) -> bool:
+        """Return whether a field is not empty; True for a part of a row, which is no field of its own."""
+        return bool(self.values.get(name, True))
 
     @property
     def described_count(self) -> int:

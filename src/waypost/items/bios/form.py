@@ -12,7 +12,8 @@ from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, parse_id
+from waypost.dashboard.forms import NO_ADDRESS_ENTERED, Form, Shape, Value, parse_id
+from waypost.dashboard.i18n import gettext_noop
 from waypost.items.bios import blocks, design, form_blocks, ops, picture_copies, picture_names
 from waypost.items.bios.design import Design
 from waypost.items.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
@@ -20,12 +21,14 @@ from waypost.items.bios.profile_urls import profile_url
 from waypost.items.bios.schemas import CardBlock
 from waypost.urls import blocklist
 from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import is_no_address
 
 DESIGN_FLAGS = ("own", "blend", "autotext", "autobuttontext")
 DESIGN_FIELDS = {"background": "background", "gradient": "gradient", "picture": "backdrop", "text": "textcolor"}
 """The fields of the form by the parts of a design; others are called like the part."""
 _SHOWN = {"gradient": "#cfe3ff", "text": "#000000", "buttontext": "#ffffff"}
 """The color that is shown for one that is not set."""
+_NO_FORM = gettext_noop("Choose a form.")
 _HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
 
 
@@ -248,7 +251,7 @@ def check_blocks(tx: Connection, account: int, form: Form, *, settings: Settings
     for number, block in enumerate(rows, 1):
         if block["type"] == "form" and parse_id(block.get("overlay", "")) not in forms:
             name = f"b{number}.overlay"
-            form.errors.setdefault(name, f"{name} must be one of your forms.")
+            form.errors.setdefault(name, f"{name} must be one of your forms." if block.get("overlay") else _NO_FORM)
         if block.get("showuntil", clock.NEVER) < block.get("showfrom", ""):
             name = f"b{number}.showuntil"
             form.errors.setdefault(name, f"{name} must not be before the start.")
@@ -278,4 +281,6 @@ def assign_block_errors(form: Form) -> None:
 def _add_block_error(form: Form, number: int, part: str, text: str) -> None:
     """Add an error under the name of the input, which the template numbers from 1."""
     name = f"b{number}.{part}" if part else f"b{number}"
-    form.errors.setdefault(name, f"{name} {text}")
+    rows: Any = form["blocks"] or []
+    is_missing = is_no_address(f"{name} {text}") and not rows[number - 1].get(part)
+    form.errors.setdefault(name, NO_ADDRESS_ENTERED if is_missing else f"{name} {text}")

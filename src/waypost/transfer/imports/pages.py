@@ -25,7 +25,7 @@ from waypost.items.files.upload_pace import UploadPace
 from waypost.transfer.imports import plan_removal, plans, row_changes, runner, undo, uploads
 from waypost.transfer.imports.plans import Fate
 from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
-from waypost.transfer.imports.sources.csv_columns import FIELDS
+from waypost.transfer.imports.sources.csv_columns import FIELDS, NO_DESTINATION
 from waypost.transfer.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
 from waypost.transfer.imports.uploads import ImportFile
 from waypost.urls.validation import is_no_address
@@ -78,6 +78,7 @@ _FIELD_LABELS = {
 _COLUMN = re.compile(r"(?P<name>[a-z]+)(?:\[(?P<number>[0-9]{1,4})\])?(?:\.[a-z]+)?(?= )")
 _UTC_TIME = re.compile(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) UTC\b")
 _LEFT_OUT = " is left out: "
+_NO_DESTINATION = gettext_noop("Select which column is the destination.")
 _FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -236,6 +237,8 @@ def _columns(text: str) -> dict[str, str | None]:
     if not all(field.strip() in FIELDS and separator for field, separator, _ in pairs):
         message = f"Write a line such as url=Target for each column. The fields are {', '.join(FIELDS)}."
         raise invalid("columnnames", message)
+    if columns.get("url", "") is None:
+        raise invalid("columnnames", _NO_DESTINATION)
     return columns
 
 
@@ -288,7 +291,12 @@ def _changed(context: PageContext, change: Callable[[], str]) -> Response:
 
 
 def _translated_error(context: PageContext, error: str) -> str:
-    """Return the error of an import in the reader's language, with times in the zone of the account."""
+    """Return the error of an import in the reader's language, with times in the zone of the account.
+
+    The command's hint on columns is replaced by that of the form.
+    """
+    if error.startswith(f"{NO_DESTINATION} "):
+        return gettext(_NO_DESTINATION)
     return _UTC_TIME.sub(
         lambda match: format_time(clock.local(clock.last_second(match[1]), context.time_zone)), gettext(error)
     )

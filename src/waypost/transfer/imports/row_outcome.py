@@ -123,7 +123,7 @@ def _fate_of_conflict(
     can_replace = conflicts == "replace" and candidate.record.kind == "link" and line is None
     if holder is not None and is_own_link and can_replace:
         return "changed", "Replaces your link with this alias.", holder.item
-    reason = f"The alias is taken by line {line}." if line else "The alias is taken."
+    reason = f"The alias is taken by row {line}." if line else "The alias is taken."
     if holder is not None and is_in_trash(holder, known.account):
         reason = "The alias belongs to an item in your trash."
     if conflicts == "suffix":

@@ -43,6 +43,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """The names of each field's column, without case, blanks, `_` and `-`. The first one that a file has is used."""
 
+NO_DESTINATION = "No column is the destination."
 _SHORT_OR_LONG = ("link", "source")
 _FORMULA = re.compile(r"'(?=[=+@\t\r\n-])")
 # Spreadsheets write 1,234 and pandas 12.0. A group has three digits.
@@ -128,7 +129,7 @@ def _indexes(file: CsvFile, columns: Mapping[str, str | None]) -> dict[str, int]
             hint = f"Is {unclear} the destination? Then import it with column url={unclear}."
         else:
             hint = f"Name it, such as column url=Target. Line {line} must contain the names of the columns."
-        raise invalid("column", f"No column is the destination. {hint}")
+        raise invalid("column", f"{NO_DESTINATION} {hint}")
     return indexes
 
 
