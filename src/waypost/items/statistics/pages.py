@@ -24,8 +24,7 @@ from waypost.items.statistics import onboarding
 from waypost.urls.short_urls import short_url
 
 pages = Router()
-_TOP_LINKS = 5
-_LATEST_VISITS = 8
+_ROWS = 6  # of the two lists: the most clicked links and the latest visits
 
 
 @pages.get("/dashboard")
@@ -35,7 +34,7 @@ def overview(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Loaded, Mapping[str, Any]]:
         days = context.settings.events_days
         loaded = statistics.load(tx, context.account, ACCOUNT, context.account, period, VisitFilter(), events_days=days)
-        recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
+        recent = raw_events.latest(tx, context.account, _ROWS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
         sections = {"top": _top_links(tx, context, loaded, period), "recent": recent, "items": items}
         sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}
@@ -91,12 +90,12 @@ def _top_links(tx: Connection, context: PageContext, loaded: Loaded, period: Per
         .where(c.account == context.account)
     )
     if _is_all_time(loaded, period):
-        top = tx.execute(query.where(c.clicks > 0).order_by(c.clicks.desc(), c.id.desc()).limit(_TOP_LINKS)).mappings()
+        top = tx.execute(query.where(c.clicks > 0).order_by(c.clicks.desc(), c.id.desc()).limit(_ROWS)).mappings()
         return [_with_short_url(link, context) for link in top]
     clicks = {
         item: n for (kind, item), n in loaded.clicks_by_item.items() if kind == "link" and loaded.items[kind, item].path
     }
-    most = dict(islice(clicks.items(), _TOP_LINKS))
+    most = dict(islice(clicks.items(), _ROWS))
     if not most:
         return []
     by_id = {link["id"]: link for link in tx.execute(query.where(c.id.in_(most))).mappings()}
