@@ -219,8 +219,10 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
     """Return the links of a campaign and those that its rotator sent visitors to in the span, oldest first."""
     sources = reports.label_counts(tx, account, "campaign", campaign, "source", span)
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
-    was_used = links.c.id.in_(list(clicks)[:_MAX_LINKS])
-    query = _select_links(account, campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each
+    is_shown = [links.c.campaign == campaign]  # an index for each condition
+    if clicks:
+        is_shown.append(links.c.id.in_(list(clicks)[:_MAX_LINKS]))
+    query = _select_links(account, campaign).where(or_(*is_shown))
     rows = tx.execute(query.order_by(links.c.id).limit(_MAX_LINKS)).mappings()
     return [CampaignLink(**{**row, "clicks": clicks.get(row["id"], 0)}) for row in rows]
 
