@@ -7,7 +7,7 @@ from typing import NamedTuple, get_args
 from pydantic.fields import FieldInfo
 
 from scripts.markdown import either, table, whole
-from waypost.core import secret_files
+from waypost.core import settings
 from waypost.core.settings import Settings
 
 _INTRODUCTION = """\
@@ -194,8 +194,8 @@ def _section(name: str, note: Note) -> list[str]:
     field = _field(name)
     lines = [f"### `{_variable(name)}`", "", str(field.description), ""]
     lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}"]
-    if name in secret_files.SECRETS:
-        lines.append(f"- Or a file with the value: `{secret_files.variable(name)}`")
+    if name in settings.SECRETS:
+        lines.append(f"- Or a file with the value: `{settings.secret_variable(name)}`")
     lines.append(f"- Example: `{_variable(name)}={note.example}`")
     return [*lines, f"- With the example: {note.consequence}", ""]
 

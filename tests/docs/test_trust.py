@@ -5,7 +5,7 @@ import re
 
 from scripts import audit
 from tests.support.source import ROOT, SOURCE
-from waypost.core import secret_files
+from waypost.core import settings
 from waypost.core.settings import Settings
 
 _SETTING = re.compile(r"\bWAYPOST_[A-Z][A-Z_]*[A-Z](?![A-Z_…])")
@@ -37,7 +37,7 @@ def test_privacy_names_every_cookie_and_existing_settings() -> None:
 def test_documents_name_existing_settings() -> None:
     """Also without quotes, in blocks of commands, and in the files for deployment."""
     names = {f"WAYPOST_{name.upper()}" for name in Settings.model_fields}
-    secrets = {secret_files.variable(name) for name in secret_files.SECRETS}
+    secrets = {settings.secret_variable(name) for name in settings.SECRETS}
     pages = [
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),

@@ -14,7 +14,7 @@ from tests.support.cli import ANA, RunCommand, create_installation
 from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.mmdb import mmdb
 from tests.support.server import Server, serving
-from waypost.core.file_owner import make_folder
+from waypost.core.data_files import make_folder
 
 _TABLE = mmdb({"8.8.8.0/24": {"country": {"iso_code": "US"}}}, built=1_767_312_000, kind="DBIP-Country-Lite")
 _COMMAND = Path(sys.executable).with_name("waypost")

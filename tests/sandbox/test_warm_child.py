@@ -10,8 +10,7 @@ import pytest
 from tests.support.load import until
 from tests.support.threads import join
 from waypost.core.sandbox import process
-from waypost.core.sandbox.process import Limits
-from waypost.core.sandbox.warm_child import Busy, Ended, WarmChild
+from waypost.core.sandbox.process import Busy, Ended, Limits, WarmChild
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.support.brands import data_url, logo
-from waypost.core import web_colors
 from waypost.core.errors import Problem
+from waypost.media.branding import colors
 from waypost.media.branding.brand import NO_BRAND, Brand, checked_name, dashboard_style, icon_file, logo_bytes
 from waypost.media.branding.colors import DARK, LIGHT, accents, contrast
 from waypost.media.pictures import brand_logos
@@ -37,7 +37,7 @@ _MAX_LOGO = 24 * 1024
     ],
 )
 def test_color_is_read_or_rejected(text: str, color: str | None) -> None:
-    assert web_colors.parse(text) == color
+    assert colors.parse_color(text) == color
 
 
 @given(st.integers(0, 0xFFFFFF))
@@ -62,7 +62,7 @@ def test_surfaces_are_those_of_the_dashboard() -> None:
     for name in ("background", "card", "inset", "muted", "on_accent"):
         match = re.search(rf"--{name.replace('_', '-')}: light-dark\((#\w+), (#\w+)\)", _TOKENS)
         assert match is not None
-        values = [web_colors.parse(value) for value in match.groups()]
+        values = [colors.parse_color(value) for value in match.groups()]
         assert [getattr(LIGHT, name), getattr(DARK, name)] == values, name
     for token in re.findall(r"--([a-z-]+):", dashboard_style("#0a5cff")):
         assert f"--{token}: light-dark(" in _TOKENS

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from waypost.core.control_characters import escape_control_characters
+from waypost.core.text_folding import escape_control_characters
 
 HOSTILE = "\x1b[31mred\x07 \x9b2J\r\nforged line\u202etxt.exe\u200b\x00"
 

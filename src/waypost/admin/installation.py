@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DatabaseError
 
 from waypost.admin import private_files
+from waypost.core.data_files import inherit_owner, make_folder
 from waypost.core.errors import Kind, NoInstallation, Problem
-from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.core.settings import Settings
 from waypost.db import engines, faults, write_queue
 from waypost.db.database import Database, upsert

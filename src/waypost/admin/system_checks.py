@@ -18,9 +18,9 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from waypost.admin import health, installation, private_files
 from waypost.clicks.geo import databases
-from waypost.core import reasons, secret_files
+from waypost.core import reasons
 from waypost.core.errors import Problem
-from waypost.core.settings import Settings
+from waypost.core.settings import SECRETS, Settings
 from waypost.db import distribution, engines, faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
@@ -159,7 +159,7 @@ def _storage(settings: Settings, opened: Database) -> list[Finding]:
 
 def unknown_variables() -> dict[str, str]:
     """Return each variable WAYPOST_… that is no setting, with the name of the most similar setting or ""."""
-    files = (f"{name.upper()}_FILE" for name in secret_files.SECRETS)
+    files = (f"{name.upper()}_FILE" for name in SECRETS)
     known = ["CONFIG", *map(str.upper, Settings.model_fields), *files]
     present = {name: name.upper().removeprefix("WAYPOST_") for name in sorted(os.environ)}
     unknown = {name: rest for name, rest in present.items() if rest != name.upper() and rest not in known}

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from waypost.admin import installation
 from waypost.cli import console
 from waypost.core.errors import Kind, Problem
-from waypost.core.secret_files import SecretFileError
-from waypost.core.settings import Settings, config_file
+from waypost.core.settings import SecretFileError, Settings, config_file
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.items.accounts import ops

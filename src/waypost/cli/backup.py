@@ -12,8 +12,8 @@ import typer
 
 from waypost.admin import installation
 from waypost.cli import access, console
+from waypost.core.data_files import make_folder
 from waypost.core.errors import Kind, Problem
-from waypost.core.file_owner import make_folder
 from waypost.core.settings import Settings
 from waypost.storage.factory import open_store
 from waypost.transfer.backup import archive

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from waypost.core.control_characters import escape_control_characters
+from waypost.core.text_folding import escape_control_characters
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

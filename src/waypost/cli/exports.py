@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from waypost.cli import access, console
-from waypost.core import atomic_files
+from waypost.core import data_files
 from waypost.storage.factory import open_store
 from waypost.transfer.exports import link_csv, runner
 from waypost.transfer.exports.archive import Source
@@ -48,8 +48,8 @@ def _output(file: str) -> Iterator[Callable[[bytes], object]]:
         return
     target = Path(file)
     try:
-        with atomic_files.replacing(target) as opened:
+        with data_files.replacing(target) as opened:
             yield opened.write
-            atomic_files.sync(opened)
+            data_files.sync(opened)
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be written: {error.strerror or error}", param_hint="FILE") from error

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from waypost.cli import access, console
 from waypost.cli.console import AsJson
-from waypost.core import secret_files, setting_urls
-from waypost.core.settings import Settings, config_file
+from waypost.core import setting_urls
+from waypost.core.settings import SECRETS, Settings, config_file, secret_variable
 
 _PREFIX = "WAYPOST_"
 _HIDDEN = "***"
@@ -38,7 +38,7 @@ def _names_in_file() -> set[str]:
 
 def _source(name: str, variables: set[str], in_file: set[str]) -> str:
     """Return the place with the highest precedence that has the setting."""
-    if name in secret_files.SECRETS and (path := os.environ.get(secret_files.variable(name))):
+    if name in SECRETS and (path := os.environ.get(secret_variable(name))):
         return path
     if f"{_PREFIX}{name.upper()}" in variables:
         return "environment"
@@ -52,4 +52,4 @@ def _shown(name: str, settings: Settings) -> str:
         return setting_urls.without_password(text)
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(map(str, value))
-    return _HIDDEN if name in secret_files.SECRETS and text else text
+    return _HIDDEN if name in SECRETS and text else text

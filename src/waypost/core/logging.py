@@ -7,8 +7,8 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
-from waypost.core.control_characters import escape_control_characters
 from waypost.core.settings import Settings
+from waypost.core.text_folding import escape_control_characters
 
 
 def configure(settings: Settings) -> None:

@@ -1,4 +1,8 @@
-"""Settings from the environment (`WAYPOST_…`) or a TOML file, validated at startup."""
+"""Settings from the environment (`WAYPOST_…`) or a TOML file, validated at startup.
+
+Secrets can be in files of their own, as containers and systemd pass them: WAYPOST_SMTP_URL_FILE names the file of
+WAYPOST_SMTP_URL.
+"""
 
 import ipaddress
 import os
@@ -18,12 +22,14 @@ from pydantic_settings import (
 )
 from sqlalchemy import make_url
 
-from waypost.core import secret_files, setting_urls
+from waypost.core import setting_urls
 from waypost.core.uris import ascii_host
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ROOT_PAGE = "page"
 NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
+SECRETS = ("database_url", "storage_key", "storage_secret", "smtp_url")
+"""The settings that can be in a file of their own."""
 
 
 def config_file() -> Path:
@@ -183,7 +189,7 @@ class Settings(BaseSettings):
         file = config_file()
         if os.environ.get("WAYPOST_CONFIG") and not file.is_file():
             raise FileNotFoundError("there is no such file")
-        secrets = InitSettingsSource(settings_cls, init_kwargs=secret_files.read())
+        secrets = InitSettingsSource(settings_cls, init_kwargs=read_secrets())
         return init_settings, secrets, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
 
     _origins = field_validator("base_url", "dashboard_url")(setting_urls.origin)
@@ -335,3 +341,32 @@ class Settings(BaseSettings):
 
 def _parts(value: str) -> list[str]:
     return [part.strip().lower() for part in value.split(",") if part.strip()]
+
+
+class SecretFileError(ValueError):
+    """A file cannot be used. The message begins with the name of the variable."""
+
+
+def secret_variable(setting: str) -> str:
+    """Return the environment variable with the path of a setting's file."""
+    return f"WAYPOST_{setting.upper()}_FILE"
+
+
+def read_secrets() -> dict[str, str]:
+    """Return the settings whose variables name a file, without the line break at the end. Raises SecretFileError."""
+    return {setting: _secret(setting) for setting in SECRETS if os.environ.get(secret_variable(setting))}
+
+
+def _secret(setting: str) -> str:
+    name = secret_variable(setting)
+    if f"WAYPOST_{setting.upper()}" in os.environ:
+        raise SecretFileError(f"{name}: WAYPOST_{setting.upper()} is set too. Remove one of them")
+    try:
+        text = Path(os.environ[name]).read_text("utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise SecretFileError(f"{name}: {os.environ[name]} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SecretFileError(f"{name}: {os.environ[name]} is not a text file in UTF-8") from error
+    if not text or not text.isprintable():
+        raise SecretFileError(f"{name}: {os.environ[name]} must contain one line with the value of the setting")
+    return text

@@ -1,4 +1,7 @@
-"""The one form in which texts that people type are compared (decision 72). Stored texts stay as they were typed."""
+"""Characters of texts that people type: the one form in which texts are compared, and one that a terminal can show.
+
+Texts are compared by decision 72. Stored texts stay as they were typed.
+"""
 
 import re
 import unicodedata
@@ -46,3 +49,13 @@ def _letters() -> Mapping[str, str]:
         if len(form := letter.casefold().replace("i\u0307", "i")) == 1 and form != letter:
             letters[form] = letters.get(form, "") + letter
     return letters
+
+
+def escape_control_characters(text: str, keep: str = "") -> str:
+    """Return the text for a terminal: control and format characters as escapes such as `\\x1b`.
+
+    They could move the cursor, hide text, forge lines or reverse the reading order.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)

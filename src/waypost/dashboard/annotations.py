@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from waypost.clicks.stats.reports import Span, point_starts
 from waypost.clicks.stats.subjects import ACCOUNT
-from waypost.core.import_sources import NAMES
 from waypost.dashboard.visited_item_names import VISITED
 from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
+from waypost.db.schema.imports import SOURCE_NAMES
 
 _MAX_ROWS = 5000  # of a kind of event, newest first
 _MAX_ANNOTATIONS = 100
@@ -94,4 +94,4 @@ def _imports(tx: Connection, first: int, after: int, which: ColumnElement[bool])
     c = import_plans.c
     query = select(c.created, c.source).where(which, c.state == _APPLIED, c.created >= first, c.created < after)
     for second, source in tx.execute(query.order_by(c.id.desc()).limit(_MAX_ROWS)):
-        yield second, "imported", "", NAMES.get(source, source)
+        yield second, "imported", "", SOURCE_NAMES.get(source, source)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from waypost.core.file_owner import inherit_owner
+from waypost.core.data_files import inherit_owner
 
 MAX_SECONDS = 2.0
 """A writer waits so long for other processes; one of them may be suspended. Then it waits for SQLite's lock."""

@@ -22,7 +22,7 @@ from waypost.core import metrics
 from waypost.core.errors import Problem
 from waypost.core.metrics import Meter
 from waypost.core.reasons import RepeatedReason
-from waypost.core.sandbox import process as sandboxes
+from waypost.core.sandbox import process
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
@@ -339,7 +339,7 @@ class Dispatcher:
         self._tasks.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.close()
-        sandboxes.end_all()
+        process.end_all()
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -12,9 +12,9 @@ from typing import IO, TypeVar
 
 import structlog
 
-from waypost.core import atomic_files
+from waypost.core import data_files
+from waypost.core.data_files import inherit_owner, make_folder
 from waypost.core.errors import Problem
-from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, StorageUnavailable, storage_full
 
 _RESERVED_BYTES = 256 * 1024 * 1024
@@ -189,7 +189,7 @@ class DiskStore:
 
     def _sync(self, file: IO[bytes], name: str) -> None:
         """Make the content and the directory entry durable."""
-        atomic_files.sync_content(file.fileno())
+        data_files.sync_content(file.fileno())
         folder = os.open((self._folder / name).parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from waypost.core.file_owner import inherit_owner, make_folder
+from waypost.core.data_files import inherit_owner, make_folder
 
 
 class UploadLocks:

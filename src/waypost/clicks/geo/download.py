@@ -11,9 +11,9 @@ from pathlib import Path
 
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.databases import DatabaseError, Mmdb
-from waypost.core import atomic_files, clock
+from waypost.core import clock, data_files
+from waypost.core.data_files import inherit_owner, make_folder
 from waypost.core.errors import Kind, Problem
-from waypost.core.file_owner import inherit_owner, make_folder
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
 
@@ -46,9 +46,9 @@ def update(
     source_url, compressed = _fetch([url] if url else _monthly_urls("city" if with_cities else "country"), resolver)
     try:
         make_folder(file.parent)
-        with atomic_files.replacing(file) as part:
+        with data_files.replacing(file) as part:
             part.writelines(_decompress(compressed, source_url))
-            atomic_files.sync(part)
+            data_files.sync(part)
             database = _check(Path(part.name), source_url)
             inherit_owner(Path(part.name))
     except OSError as error:

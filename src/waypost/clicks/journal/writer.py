@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from waypost.core import atomic_files
+from waypost.core import data_files
 
 _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"
@@ -72,7 +72,7 @@ class Journal:
         if self._is_unsynced and self._fd >= 0:
             self._is_unsynced = False
             try:
-                atomic_files.sync_content(self._fd)
+                data_files.sync_content(self._fd)
             except OSError as error:
                 _log.error("cannot flush the click journal to disk", reason=error.strerror)
 

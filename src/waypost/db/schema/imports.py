@@ -1,5 +1,8 @@
 """The tables of imports: the plan of an account, its rows, and the sources of imported links."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sqlalchemy import JSON, Column, Index, String, Table, Text, UniqueConstraint
 
 from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, number, owned, parent, string
@@ -100,4 +103,23 @@ import_origins = Table(
     UniqueConstraint("account", "source", "source_id"),
     Index("import_origins_link", "link"),
     sqlite_autoincrement=True,
+)
+
+
+SOURCE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "bitly": "Bitly",
+        "chhoto": "Chhoto URL",
+        "csv": "CSV",
+        "dub": "Dub",
+        "file": "File",
+        "kutt": "Kutt",
+        "linkstack": "LinkStack",
+        "linktree": "Linktree",
+        "rebrandly": "Rebrandly",
+        "shlink": "Shlink",
+        "short.io": "Short.io",
+        "waypost": "waypost",
+        "yourls": "YOURLS",
+    }
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, exists, or_, select
 
-from waypost.core import atomic_files
-from waypost.core.file_owner import inherit_owner
+from waypost.core import data_files
+from waypost.core.data_files import inherit_owner
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts, sessions
@@ -21,9 +21,9 @@ PATTERN = "first-sign-in-*.txt"
 def write(settings: Settings, account: int, credentials: str) -> Path:
     """Store the credentials in a file that only this user can read; return its path. Raises OSError."""
     path = _path(settings, account)
-    with atomic_files.replacing(path) as file:
+    with data_files.replacing(path) as file:
         file.write(credentials.encode())
-        atomic_files.sync(file)
+        data_files.sync(file)
         inherit_owner(Path(file.name))
     return path
 

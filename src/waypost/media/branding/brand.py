@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote_to_bytes
 
 from PIL import Image
 
-from waypost.core import web_colors
 from waypost.core.errors import invalid
 from waypost.media.branding import colors
 
@@ -109,7 +108,7 @@ def checked_name(text: str, *, field: str) -> str:
 
 def checked_color(text: str, *, field: str) -> str:
     """Return the color as `#rrggbb`; "" for none. Raises INVALID on the field."""
-    color = web_colors.parse(text) if text.strip() else ""
+    color = colors.parse_color(text) if text.strip() else ""
     if color is None:
         raise invalid(field, f"{field} must be a color of the form #RRGGBB, such as #0a5cff.")
     return color

@@ -1,10 +1,19 @@
-"""Colors of a brand: buttons have its color, with readable text; links and shapes a readable shade of it, by mode."""
+"""Colors as people write them, and those of a brand.
+
+Colors are written as `#0a5cff`, `0A5CFF`, `#05f`, `rgb(10, 92, 255)`, or a name of CSS such as `navy`. Buttons have the
+color of the brand, with readable text; links and shapes a readable shade of it, by mode.
+"""
 
 import colorsys
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from PIL import ImageColor
+
+_HEX = re.compile(r"#?([0-9a-f]{6}|[0-9a-f]{3})", re.IGNORECASE)
+_RGB = re.compile(r"rgb\(\s*([0-9]{1,3})[\s,]+([0-9]{1,3})[\s,]+([0-9]{1,3})\s*\)", re.IGNORECASE)
 _TEXT_CONTRAST, _SHAPE_CONTRAST = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
 _STEPS = 100
 _TINT_SHARE = {"light": 0.1, "dark": 0.16}
@@ -12,6 +21,27 @@ _HOVER_SHARE = 0.2
 _TEXTS = ("#ffffff", "#0b1511", "#000000")
 """Texts on a button, the preferred first. Black or white is readable on every color."""
 Rgb = tuple[float, float, float]
+
+
+def parse_color(text: str) -> str | None:
+    """Return a color of three numbers as `#rrggbb`; None if it is none."""
+    text = text.strip().lower()
+    if match := _HEX.fullmatch(text):
+        digits = match[1]
+        return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
+    match = _RGB.fullmatch(text)
+    if match is None or max(parts := [int(value) for value in match.groups()]) > 255:
+        return None
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def parse_color_name(text: str) -> str | None:
+    """Return the color with a name of CSS as `#rrggbb`; None for another name."""
+    name = text.strip().lower()
+    if name not in ImageColor.colormap:
+        return None
+    red, green, blue = ImageColor.getrgb(name)[:3]  # not the value: Pillow replaces it by numbers at its first use
+    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 @dataclass(frozen=True)

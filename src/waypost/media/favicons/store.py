@@ -8,8 +8,8 @@ from pathlib import Path
 
 import structlog
 
-from waypost.core import atomic_files
-from waypost.core.file_owner import make_folder
+from waypost.core import data_files
+from waypost.core.data_files import make_folder
 from waypost.http import safe_client
 from waypost.http.safe_client import Resolver
 from waypost.media.favicons.fetch import fetch_icon
@@ -77,7 +77,7 @@ class Favicons:
             make_folder(self._folder)
             if disk.free_bytes(self._folder) == 0:
                 return
-            with atomic_files.replacing(self._folder / _name(origin)) as file:
+            with data_files.replacing(self._folder / _name(origin)) as file:
                 file.write(icon)
             self._delete_oldest()
         except OSError as error:

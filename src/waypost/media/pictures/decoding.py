@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from waypost.core.errors import Kind, Problem, invalid
-from waypost.core.sandbox.process import Limits
-from waypost.core.sandbox.warm_child import Busy, Ended, WarmChild
+from waypost.core.sandbox.process import Busy, Ended, Limits, WarmChild
 from waypost.media.pictures.unpacking import MAX_SCANS, MAX_SIDE, OperationName
 
 _LIMITS = Limits(memory=512 << 20, processor=3000, wall=30)

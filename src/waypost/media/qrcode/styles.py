@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from waypost.core import web_colors
 from waypost.core.errors import Problem, invalid
+from waypost.media.branding import colors
 
 Level = Literal["auto", "L", "M", "Q", "H"]
 Modules = Literal["square", "rounded", "dots", "bars", "lines", "tiles"]
@@ -60,7 +60,7 @@ PLAIN = Style()
 
 def color(value: str, *, field: str) -> str:
     """Normalize a color to `#rrggbb` (decision 33). Raises INVALID on `field`."""
-    parsed = web_colors.parse(value) or web_colors.parse_name(value)
+    parsed = colors.parse_color(value) or colors.parse_color_name(value)
     if parsed is None and value.strip().lower() == "transparent":
         raise _unreadable(field, f"{field} is transparent, so the surface behind the code would decide; use white")
     if parsed is None:

@@ -13,9 +13,9 @@ from typing import IO
 
 import structlog
 
-from waypost.core import atomic_files, clock
+from waypost.core import clock, data_files
+from waypost.core.data_files import make_folder
 from waypost.core.errors import Kind, Problem
-from waypost.core.file_owner import make_folder
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.transfer.backup.files import OBJECT_NAME, StoredFile, log_missing
 
@@ -58,7 +58,7 @@ class FileCopies:
         """Delete the copies that no backup of the last days needed; return their number."""
         deleted = 0
         for path in self._folder.rglob("*"):
-            name = atomic_files.target_name(path.relative_to(self._folder).as_posix())
+            name = data_files.target_name(path.relative_to(self._folder).as_posix())
             with suppress(FileNotFoundError):  # another backup has renamed or deleted it since the folder was listed
                 if OBJECT_NAME.fullmatch(name) and path.is_file() and path.stat().st_mtime < clock.now() - days * _DAY:
                     path.unlink()
@@ -82,7 +82,7 @@ class FileCopies:
         except ObjectNotFound:
             log_missing(file)
             return False
-        with atomic_files.replacing(path) as target:
+        with data_files.replacing(path) as target:
             target.writelines(chunks)
-            atomic_files.sync(target)
+            data_files.sync(target)
         return True

@@ -9,7 +9,7 @@ from typing import IO, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from waypost.core import atomic_files, reasons
+from waypost.core import data_files, reasons
 from waypost.core.errors import Kind, Problem
 from waypost.db import last_backup
 from waypost.db.database import Database
@@ -64,9 +64,9 @@ def to_stream(stream: IO[bytes], write: Callable[[IO[bytes]], T]) -> T:
 def to_file(target: Path, write: Callable[[IO[bytes]], T]) -> T:
     """Write an archive to a path, which is complete or as it was. Raises INVALID if it cannot be written."""
     try:
-        with atomic_files.replacing(target) as file:
+        with data_files.replacing(target) as file:
             summary = write(file)
-            atomic_files.sync(file)
+            data_files.sync(file)
     except OSError as error:
         raise Problem(Kind.INVALID, f"{target} cannot be written: {error.strerror or error}.") from error
     return summary

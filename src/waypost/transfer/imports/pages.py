@@ -13,12 +13,12 @@ from starlette.responses import Response
 from waypost.api.types import Paragraph
 from waypost.core import clock, formats
 from waypost.core.errors import Kind, Problem, invalid
-from waypost.core.import_sources import NAMES
 from waypost.dashboard import downloads, forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import format_time, gettext, gettext_noop
 from waypost.dashboard.routing import Router
+from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.db.schema.nouns import NOUNS
 from waypost.http.multipart import MultipartReader, Part
 from waypost.items.files.upload_pace import UploadPace
@@ -105,7 +105,7 @@ def show_import(context: PageContext) -> Response:
         plan=plan,
         summary=summary,
         fate=fate,
-        labels=NAMES,
+        labels=SOURCE_NAMES,
         kinds=_KINDS,
         error=_translated_error(context, plan.error),
         translated_reasons=_translated_reasons,

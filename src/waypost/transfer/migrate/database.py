@@ -27,8 +27,8 @@ from sqlalchemy import (
 
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
+from waypost.core.data_files import inherit_owner
 from waypost.core.errors import Kind, Problem
-from waypost.core.file_owner import inherit_owner
 from waypost.db import maintenance, row_codec, upgrade
 from waypost.db.database import Database, upsert
 from waypost.db.postgres import disable_timeouts

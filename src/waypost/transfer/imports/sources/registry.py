@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 from waypost.core import setting_urls
 from waypost.core.errors import invalid
-from waypost.core.import_sources import NAMES
 from waypost.core.settings import Settings
 from waypost.core.uris import ascii_host
+from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.http.safe_client import HostPorts
 from waypost.transfer.imports.planner import Source
 from waypost.transfer.imports.source_row import Record
@@ -25,7 +25,7 @@ from waypost.transfer.imports.sources.short_io import ShortIoSource
 from waypost.transfer.imports.sources.yourls import YourlsSource
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
-LABELS: Mapping[Service, str] = {service: NAMES[service] for service in get_args(Service)}
+LABELS: Mapping[Service, str] = {service: SOURCE_NAMES[service] for service in get_args(Service)}
 SELF_HOSTED = frozenset({"chhoto", "kutt", "shlink", "yourls"})
 """The services of which everyone runs an own server, whose URL is needed."""
 _WITH_HISTORY = frozenset({"bitly", "shlink", "yourls"})

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.server import at_once
 from tests.support.source import SOURCE, modules
-from waypost.core import atomic_files
+from waypost.core import data_files
 
 _WRITERS = 8
 
@@ -22,7 +22,7 @@ def test_parallel_writers_leave_one_complete_file(tmp_path: Path) -> None:
     written = threading.Barrier(_WRITERS)
 
     def write(content: bytes) -> None:
-        with atomic_files.replacing(target) as file:
+        with data_files.replacing(target) as file:
             file.write(content)
             written.wait(30)  # all are open at once
 
@@ -34,16 +34,16 @@ def test_parallel_writers_leave_one_complete_file(tmp_path: Path) -> None:
 def test_new_file_is_readable_by_owner_only(tmp_path: Path) -> None:
     target = tmp_path / "archive"
     target.touch(0o666)
-    with atomic_files.replacing(target) as file:
+    with data_files.replacing(target) as file:
         assert Path(file.name).stat().st_mode & 0o777 == 0o600
-        atomic_files.sync(file)
+        data_files.sync(file)
     assert target.stat().st_mode & 0o777 == 0o600
 
 
 def test_failed_writer_leaves_target_unchanged(tmp_path: Path) -> None:
     target = tmp_path / "archive"
     target.write_bytes(b"old")
-    with pytest.raises(TypeError), atomic_files.replacing(target) as file:
+    with pytest.raises(TypeError), data_files.replacing(target) as file:
         file.writelines([b"new", "no bytes"])  # type: ignore[list-item]  # the fault of this test
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
@@ -55,14 +55,14 @@ def test_abandoned_files_of_a_target_are_deleted_after_a_day(tmp_path: Path) -> 
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (time.time() - 90_000,) * 2)
     os.utime(tmp_path / names[1])
-    with atomic_files.replacing(tmp_path / "a.tar.gz"):
+    with data_files.replacing(tmp_path / "a.tar.gz"):
         pass
     assert {path.name for path in tmp_path.iterdir()} == set(names[1:])
 
 
 def test_no_other_module_renames_files() -> None:
     # The journal gives each segment a new name, so two writers never share one.
-    allowed = {SOURCE / "core" / "atomic_files.py", SOURCE / "clicks" / "journal" / "writer.py"}
+    allowed = {SOURCE / "core" / "data_files.py", SOURCE / "clicks" / "journal" / "writer.py"}
     for path, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
