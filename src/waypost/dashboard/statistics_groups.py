@@ -10,7 +10,7 @@ from waypost.clicks.stats.item_groups import UTM, ItemGroup, utm_values
 from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext_noop
-from waypost.db.item_names import name_of
+from waypost.db.item_columns import name_of
 from waypost.db.schema.nouns import NOUNS
 
 NOUN_KINDS = ("campaign", "channel", "domain")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from waypost.db.item_names import name_of
+from waypost.db.item_columns import name_of
 from waypost.db.schema import bio_blocks, bios
 from waypost.db.schema.nouns import NOUNS
 

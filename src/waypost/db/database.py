@@ -21,8 +21,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from waypost.core.errors import Kind, Problem, unavailable
 from waypost.core.reasons import RepeatedReason
 from waypost.db import faults, sqlite_pool
-from waypost.db.adaptive_timeout import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.faults import Fault, error_reason
+from waypost.db.postgres import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections, SqliteFile
 from waypost.db.write_queue import NoTurn, WriteQueue
 
@@ -255,7 +255,7 @@ class Database:
                 raise
             raise problem from error
         except StatementError as error:
-            if isinstance(error.orig, Problem):  # from waypost.db.value_checks
+            if isinstance(error.orig, Problem):  # from waypost.db.statement_parameters
                 raise error.orig from error
             raise
 

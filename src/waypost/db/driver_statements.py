@@ -12,7 +12,7 @@ from sqlalchemy import CompoundSelect, Connection, Dialect, Executable, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeEngine
 
-from waypost.db.value_checks import check_values
+from waypost.db.statement_parameters import check_values
 
 _FAILED_TRANSACTION = 3
 """psycopg's TransactionStatus.INERROR, in which PostgreSQL executes no statement."""

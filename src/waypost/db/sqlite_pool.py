@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from waypost.core.text_folding import folded
-from waypost.db.value_checks import check_parameters, dump_json
+from waypost.db.statement_parameters import check_parameters, dump_json
 from waypost.db.write_queue import MAX_SECONDS
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Select, literal, select, union_all
 
 from waypost.db.crud import PageRequest
-from waypost.db.item_names import name_of
+from waypost.db.item_columns import name_of
 from waypost.db.schema.nouns import NOUNS
 from waypost.items.links.list_search import quick_page
 from waypost.search import items

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Table, bindparam, insert, select, text, updat
 
 from waypost.core.errors import taken
 from waypost.db import change_log, crud, page_counters
-from waypost.db.click_totals import TOTALS
 from waypost.db.crud import translate_unique_violation
 from waypost.db.database import upsert
+from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import aliases, links, trash
 from waypost.db.schema.nouns import NOUNS
@@ -70,13 +70,13 @@ def _add_late_clicks(tx: Connection, account: int, entries: Sequence[Entry]) -> 
         now = snapshots.counted(tx, account, contents, name, deleted)
         for content in contents:
             for kind, before in content["counts"].items():
-                rows = [content["row"]] if kind == name else content["parts"][TOTALS[kind][0].name]
+                rows = [content["row"]] if kind == name else content["parts"][CLICK_TOTALS[kind][0].name]
                 for row in rows:
                     _add_clicks(row, kind, before=before[str(row["id"])], now=now[kind, row["id"]])
 
 
 def _add_clicks(row: Values, kind: str, *, before: Sequence[int], now: Sequence[int]) -> None:
-    clicks, *rest = TOTALS[kind][1]
+    clicks, *rest = CLICK_TOTALS[kind][1]
     row[clicks] += now[0] - before[0]
     if rest:
         row[rest[0]] += now[1] - before[1]

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, func, select
 from waypost.core.errors import not_found
 from waypost.core.text_folding import folded
 from waypost.db import crud, row_codec
-from waypost.db.click_totals import TOTALS
+from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import click_times
 from waypost.trash.kinds import KIND_OF_TABLE, KINDS, Kind, references_to
@@ -80,7 +80,7 @@ def counted(
 
 def _clicked(name: str, content: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[int]]]:
     """Yield the kinds of clicks of an item and its parts, with their ids."""
-    for kind, (table, _) in TOTALS.items():
+    for kind, (table, _) in CLICK_TOTALS.items():
         if KIND_OF_TABLE.get(table.name) == name:
             yield kind, [content["row"]["id"]]
         elif rows := content["parts"].get(table.name):

@@ -42,9 +42,9 @@ from waypost.core.errors import Kind, Problem
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
 from waypost.db import change_log, faults, leases, moved_items, notifications
-from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database, upsert
 from waypost.db.faults import error_reason
+from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.postgres import set_idle_timeout
 from waypost.db.schema import (
     click_labels,
@@ -338,7 +338,7 @@ class Ingester:
         self._fault_point("times")
         upsert_counts(tx, click_labels, label_columns(limit_labels(tx, aggregate.labels())))
         self._fault_point("labels")
-        for kind, (totals, columns) in TOTALS.items():
+        for kind, (totals, columns) in CLICK_TOTALS.items():
             increment(tx, totals, columns, aggregate.totals(kind))
         self._fault_point("totals")
         if self._events_days:

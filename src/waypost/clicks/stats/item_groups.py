@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Text, cast, literal, or_, select, union_all
 
 from waypost.clicks.stats.subjects import Members
-from waypost.db.id_lists import is_one_of
 from waypost.db.schema import channel_items, domains, files, links
+from waypost.db.statement_parameters import is_one_of
 from waypost.urls import utm_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign")

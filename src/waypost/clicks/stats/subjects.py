@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, false, or_
 
-from waypost.db.id_lists import is_one_of
+from waypost.db.statement_parameters import is_one_of
 
 ACCOUNT = "account"
 """The kind of the statistics of a whole account."""

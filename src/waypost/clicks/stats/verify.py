@@ -12,8 +12,8 @@ from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.ingest.label_limits import fold
 from waypost.clicks.stats.reports import COUNTS
 from waypost.db import moved_items
-from waypost.db.click_totals import TOTALS
 from waypost.db.database import upsert
+from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import click_labels, click_times, events, installation
 
@@ -69,8 +69,8 @@ def repair(tx: Connection, differences: list[Difference]) -> None:
         item = {"kind": difference.kind, "item": difference.item, "account": _account_of(tx, difference)}
         _repair_times(tx, difference, item)
         _repair_labels(tx, difference, item)
-        if difference.kind in TOTALS:
-            table, columns = TOTALS[difference.kind]
+        if difference.kind in CLICK_TOTALS:
+            table, columns = CLICK_TOTALS[difference.kind]
             totals = {
                 column: table.c[column] + difference.stored.get(name, 0) - difference.counted.get(name, 0)
                 for column, name in zip(columns, ("clicks", "uniques"), strict=False)

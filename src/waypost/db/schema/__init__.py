@@ -12,12 +12,14 @@ from waypost.db.schema.accounts import (
     api_keys,
     idempotency_keys,
     installation,
+    page_counters,
     plans,
+    presets,
     recovery_codes,
     sessions,
     totp_secrets,
+    trash,
 )
-from waypost.db.schema.bio_pages import bio_blocks, bio_pictures, bios
 from waypost.db.schema.clicks import (
     changes,
     click_labels,
@@ -33,13 +35,13 @@ from waypost.db.schema.clicks import (
 )
 from waypost.db.schema.columns import metadata
 from waypost.db.schema.imports import import_clicks, import_origins, import_parts, import_plans, import_rows
-from waypost.db.schema.link_checks import link_checks
-from waypost.db.schema.link_undos import link_undos
+from waypost.db.schema.link_tables import link_checks, link_undos, rotator_links, rotator_state
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
-from waypost.db.schema.page_counters import page_counters
-from waypost.db.schema.presets import presets
 from waypost.db.schema.resources import (
     aliases,
+    bio_blocks,
+    bio_pictures,
+    bios,
     campaigns,
     channel_items,
     channels,
@@ -52,10 +54,8 @@ from waypost.db.schema.resources import (
     overlays,
     pixels,
     qrs,
+    shares,
     splashes,
     submissions,
+    utm_templates,
 )
-from waypost.db.schema.rotators import rotator_links, rotator_state
-from waypost.db.schema.shares import shares
-from waypost.db.schema.trash import trash
-from waypost.db.schema.utm_templates import utm_templates

@@ -1,11 +1,16 @@
-"""The tables of accounts, their credentials, and of the installation's own values."""
+"""The tables of accounts, and of the installation's own values.
+
+An account has credentials, counters of its rows, saved settings, and a trash of items that can be restored.
+"""
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     CheckConstraint,
     Column,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     String,
     Table,
@@ -13,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, name_key, number, parent, timestamp
+from waypost.db.schema.columns import Id, flag, id_column, metadata, name_key, number, owned, parent, string, timestamp
 
 UNLIMITED = 2**53 - 1
 """A limit that is none: the largest integer that every JSON client represents exactly."""
@@ -155,3 +160,52 @@ installation = Table(
     Column("name", String(64), primary_key=True),
     Column("value", LargeBinary, nullable=False),
 )
+
+
+# Rows of an account in a table by block of ids, for exact totals and constant-time pagination (ADR 2). Updated by
+# crud.add and crud.remove.
+page_counters = Table(
+    "page_counters",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("noun", String(16), primary_key=True),
+    Column("level", Integer, primary_key=True),
+    Column("block", BigInteger, primary_key=True),
+    number("rows"),
+    sqlite_with_rowid=False,
+)
+
+
+# Settings that an account saved under a name: views of the list of links, and styles of QR codes
+# (waypost.dashboard.presets).
+presets = Table(
+    "presets",
+    metadata,
+    id_column(),
+    parent("account", "accounts", "CASCADE"),
+    Column("kind", String(8), nullable=False, doc="links for a view of the list of links, qr for a style of QR codes."),
+    Column("name", Text, nullable=False, doc="Name."),
+    name_key(),
+    Column("settings", JSON, nullable=False, doc="Settings, as JSON."),
+    Index("presets_account_kind_name_key_unique", "account", "kind", "name_key", unique=True),
+    sqlite_autoincrement=True,
+)
+
+
+# A deleted item. Its rows are no longer in their tables: `content` has them (waypost.trash.snapshots). `batch` is that
+# of the items that were deleted by one action. The alias is a tombstone whose `item` is the id of this row.
+trash = owned(
+    "trash",
+    Column("batch", String(32), nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("item", Id, nullable=False),
+    string("name"),
+    string("host"),
+    Column("alias", String(190)),
+    Column("content", JSON, nullable=False),
+    Index("trash_account_batch", "account", "batch"),
+    Index("trash_account_item", "account", "kind", "item"),
+)
+
+
+Index("trash_created", trash.c.created)

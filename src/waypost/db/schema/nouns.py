@@ -9,11 +9,21 @@ from dataclasses import dataclass
 
 from sqlalchemy import Table
 
-from waypost.db.schema.bio_pages import bios
-from waypost.db.schema.resources import campaigns, channels, domains, files, links, overlays, pixels, qrs, splashes
-from waypost.db.schema.shares import shares
-from waypost.db.schema.trash import trash
-from waypost.db.schema.utm_templates import utm_templates
+from waypost.db.schema.accounts import trash
+from waypost.db.schema.resources import (
+    bios,
+    campaigns,
+    channels,
+    domains,
+    files,
+    links,
+    overlays,
+    pixels,
+    qrs,
+    shares,
+    splashes,
+    utm_templates,
+)
 
 OWN = ""
 """The host of aliases on the service's own host."""

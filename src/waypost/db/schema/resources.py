@@ -1,4 +1,4 @@
-"""The tables of the resources that accounts own, and of their aliases and counters."""
+"""The tables of the resources that accounts own, of their parts, and of their aliases and counters."""
 
 from sqlalchemy import (
     JSON,
@@ -314,4 +314,91 @@ channel_items = Table(
     Index("channel_items_qr", "qr"),
     Index("channel_items_channel_id", "channel", "id"),
     sqlite_autoincrement=True,
+)
+
+
+bios = owned(
+    "bios",
+    Column("name", Text, nullable=False, doc="Name."),
+    Column("alias", String(190), nullable=False, doc="Alias."),
+    string("title", doc="Title."),
+    string("description", doc="Description."),
+    string("theme", "default", doc="Theme."),
+    string("avatar", doc="Name of the picture above the heading, in the folder bio; empty for none."),
+    Column("design", JSON(none_as_null=True), doc="Own colors and background, as JSON; empty for those of the theme."),
+    Column("blocks", JSON, nullable=False, default=[], doc="Blocks of the page, as JSON."),
+    flag("sensitive", doc="True if visitors must confirm a warning."),
+    number("clicks", doc="Visits."),
+    number("uniqueclicks", doc="Visits of distinct visitors of a day."),
+)
+
+# Clicks of the blocks of bio pages that are links. `bios.blocks` contains their ids.
+bio_blocks = Table(
+    "bio_blocks",
+    metadata,
+    id_column("Id, which the blocks of the page contain."),
+    inherited_account(),
+    parent("bio", "bios", "CASCADE", doc="Id of the bio page."),
+    number("clicks", doc="Clicks."),
+    number("uniqueclicks", doc="Clicks of distinct visitors of a day."),
+    Index("bio_blocks_bio", "bio", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Pictures that were uploaded for a bio page, as our own copies. `bios.avatar`, `bios.design` and `bios.blocks`
+# contain `picture-<id>`.
+bio_pictures = Table(
+    "bio_pictures",
+    metadata,
+    id_column("Id, with which the name ends."),
+    inherited_account(),
+    parent("bio", "bios", "CASCADE", doc="Id of the bio page."),
+    Column("data", LargeBinary, nullable=False),
+    Index("bio_pictures_bio", "bio", "id"),
+    sqlite_autoincrement=True,  # ids are never reused: browsers keep the pictures
+)
+
+
+# Values of UTM parameters, under a name. Links do not refer to them: they are written into destinations.
+utm_templates = owned(
+    "utm_templates",
+    Column("name", Text, nullable=False, doc="Name."),
+    name_key(),
+    string("utm_source", doc="Value of utm_source."),
+    string("utm_medium", doc="Value of utm_medium."),
+    string("utm_campaign", doc="Value of utm_campaign."),
+    string("utm_term", doc="Value of utm_term."),
+    string("utm_content", doc="Value of utm_content."),
+    UniqueConstraint("account", "name"),
+    Index("utm_templates_account_name_key_unique", "account", "name_key", unique=True),
+)
+
+
+# One of link, qr, bio and campaign has an id; without one, the whole account is shared. With a `slug` the address is
+# public and ends with the id of the share; otherwise it is `token`. `password` is a hash, `firstday` and `lastday` are
+# in `timezone`, "" for none; `days` are the last ones until today.
+shares = owned(
+    "shares",
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), doc="Id of the link."),
+    Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE"), doc="Id of the QR code."),
+    Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE"), doc="Id of the bio page."),
+    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), doc="Id of the campaign."),
+    string("title", doc="Heading of the page."),
+    Column("slug", String(50), nullable=False, default="", doc="Part of a public address; empty for a secret one."),
+    Column("token", Text, nullable=False, unique=True),
+    Column("password", Text),
+    string("firstday", doc="First day that is shown; empty for all."),
+    string("lastday", doc="Last day that is shown; empty for all."),
+    Column("days", BigInteger, doc="Days until today that are shown; empty for all."),
+    string("timezone", "UTC", doc="Time zone of the days."),
+    timestamp("expiry", optional=True, doc="Last second in which the page works, UTC; empty for none."),
+    CheckConstraint(
+        "(CASE WHEN link IS NULL THEN 0 ELSE 1 END + CASE WHEN qr IS NULL THEN 0 ELSE 1 END"
+        " + CASE WHEN bio IS NULL THEN 0 ELSE 1 END + CASE WHEN campaign IS NULL THEN 0 ELSE 1 END) <= 1",
+        "one_item",
+    ),
+    Index("shares_link", "link"),
+    Index("shares_qr", "qr"),
+    Index("shares_bio", "bio"),
+    Index("shares_campaign", "campaign"),
 )

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from waypost.api.types import ItemId, Line, OneOf
 from waypost.core.errors import invalid
-from waypost.db.item_names import name_of
+from waypost.db.item_columns import name_of
 from waypost.db.schema.nouns import NOUNS
 from waypost.integrations.mcp import bulk, confirmation
 from waypost.integrations.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext

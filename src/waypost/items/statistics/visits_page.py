@@ -15,10 +15,10 @@ from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visited_item_names import Item, Key, find_items
-from waypost.db.click_totals import TOTALS
+from waypost.db.item_columns import CLICK_TOTALS
 
 pages = Router()
-_KINDS = frozenset({*TOTALS, "missing"})
+_KINDS = frozenset({*CLICK_TOTALS, "missing"})
 _SORTS = ("click", "bot", "preview", "other", "late")
 _ALL_SORTS = "all"
 _MAX_MS = 2**62

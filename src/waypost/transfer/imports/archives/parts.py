@@ -9,8 +9,8 @@ from sqlalchemy import Connection, insert, select
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, QUARTER, VisitAttributes
 from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
 from waypost.core import clock
-from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database
+from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.schema import click_times, import_parts
 from waypost.db.schema.nouns import NOUNS
 from waypost.transfer.imports import plans
@@ -18,8 +18,8 @@ from waypost.transfer.imports.file_source import FileSource
 from waypost.transfer.imports.sources.fields import Fields
 
 _ROWS, _CHARACTERS, _PARTS_PER_INSERT = 200, 65_536, 20
-_KINDS = frozenset({*TOTALS, "missing"})
-_EDITED_KINDS = TOTALS.keys() & NOUNS.keys()
+_KINDS = frozenset({*CLICK_TOTALS, "missing"})
+_EDITED_KINDS = CLICK_TOTALS.keys() & NOUNS.keys()
 _SORTS = frozenset({"click", "bot", "preview", "late", "other"})
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 _DIMENSIONS = frozenset({*VisitAttributes._fields, IMPORTED})
