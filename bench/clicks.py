@@ -19,9 +19,9 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, select
 
 from bench.seed import fill
+from waypost.clicks import journal
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal import entry
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
 from waypost.core import clock
@@ -135,8 +135,10 @@ def lines(account: int, items: int, clicks: int, *, first: int = 1, at_once: int
         # A portion is a moment of the span, as the journal of a server is.
         at = ends - (clicks - start) * _SPAN_MS // clicks
         yield b"".join(
-            entry.format_line(
-                entry.item_fields(account, "link", chance.choice(often) if n % 2 else first + chance.randrange(items)),
+            journal.format_line(
+                journal.item_fields(
+                    account, "link", chance.choice(often) if n % 2 else first + chance.randrange(items)
+                ),
                 at + n,
                 b"",
                 b"8.%d.%d.%d" % (chance.randrange(16), chance.randrange(256), chance.randrange(256)),

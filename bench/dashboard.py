@@ -26,7 +26,7 @@ from bench.servers import Server, waypost
 from tests.support.browser import HOST, browser
 from waypost.auth import sessions
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db import page_counters

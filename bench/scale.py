@@ -31,7 +31,7 @@ from tests.support.postgres import Postgres, own_postgres
 from tests.support.system_packages import require_programs
 from waypost.admin.new_accounts import create_account
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database

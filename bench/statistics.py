@@ -27,7 +27,7 @@ from waypost.clicks.blocks.filtered_counts import count
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.bulk_upsert import insert, transpose
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database

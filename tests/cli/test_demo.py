@@ -16,7 +16,7 @@ import time_machine
 
 from tests.support.load import until
 from tests.support.server import free_port
-from waypost.clicks.journal.writer import SEGMENT_SUFFIX
+from waypost.clicks.journal import SEGMENT_SUFFIX
 from waypost.demo import visits
 from waypost.demo.content import Target
 

@@ -13,7 +13,7 @@ from waypost.clicks.blocks.encoding import Block, encode
 from waypost.clicks.blocks.filtered_counts import count
 from waypost.clicks.blocks.visit_counts import Counts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.db.database import Database
 from waypost.db.schema import events, leases, visit_blocks
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.user_agents import AGENTS
-from waypost.clicks.classify import bots, user_agent_families
+from waypost.clicks.classify import user_agents
 from waypost.clicks.classify.classifier import Agent, Referrer, agent, is_prefetch, language, referrer
 from waypost.clicks.geo.countries import NAMES, name_of
 
@@ -190,11 +190,13 @@ def test_country_names_are_unique() -> None:
     assert all(len(code) == 2 and code.isupper() and name == name.strip() for code, name in NAMES.items())
 
 
-BROWSERS = {*user_agent_families.BROWSERS.values(), *bots.APPS.values(), "Unknown"}
-PROGRAMS = {*bots.PREVIEWS.values(), *bots.PREVIEW_STARTS.values(), *bots.BOTS.values()}
-TOOLS = {*bots.TOOLS.values(), *bots.TOOL_PARTS.values()}
-SYSTEMS = {*user_agent_families.SYSTEMS.values(), *user_agent_families.SYSTEM_PARTS.values(), "Unknown"}
-PIECES = st.sampled_from([*bots.PREVIEWS, *bots.BOTS, *bots.TOOLS, *bots.APPS, *bots.BOT_PARTS])
+BROWSERS = {*user_agents.BROWSERS.values(), *user_agents.APPS.values(), "Unknown"}
+PROGRAMS = {*user_agents.PREVIEWS.values(), *user_agents.PREVIEW_STARTS.values(), *user_agents.BOTS.values()}
+TOOLS = {*user_agents.TOOLS.values(), *user_agents.TOOL_PARTS.values()}
+SYSTEMS = {*user_agents.SYSTEMS.values(), *user_agents.SYSTEM_PARTS.values(), "Unknown"}
+PIECES = st.sampled_from(
+    [*user_agents.PREVIEWS, *user_agents.BOTS, *user_agents.TOOLS, *user_agents.APPS, *user_agents.BOT_PARTS]
+)
 AGENT_LIKE = st.lists(st.sampled_from([line[4] for line in LINES]) | PIECES | st.text(max_size=20)).map(" ".join)
 
 

@@ -15,8 +15,7 @@ from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import GOOGLEBOT
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import LATE
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import LATE, Journal
 from waypost.core.errors import Kind, Problem
 from waypost.core.metrics import exposition
 from waypost.core.settings import Settings

@@ -16,10 +16,8 @@ from structlog.testing import capture_logs
 from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.clicks.ingest import read_barrier
-from waypost.clicks.ingest.lock import WAKE_PIPE, wake_ingester
-from waypost.clicks.journal import writer
-from waypost.clicks.journal.entry import HEAD, LATE, PREFETCH, SCAN, format_line, item_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.ingest.coordination import WAKE_PIPE, wake_ingester
+from waypost.clicks.journal import HEAD, LATE, PREFETCH, SCAN, Journal, format_line, item_fields
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -75,7 +73,7 @@ def test_segment_is_closed_when_old_or_large(tmp_path: Path, monkeypatch: pytest
     kept.rotate()
     kept.write(b"3\n4\n")
     assert _segments(tmp_path) == [b"1\n2\n", b"3\n4\n"]
-    monkeypatch.setattr(writer, "_MAX_BYTES", 3)
+    monkeypatch.setattr("waypost.clicks.journal._MAX_BYTES", 3)
     kept.rotate()
     kept.write(b"5\n")
     kept.close()
@@ -98,7 +96,7 @@ def test_segment_is_locked_until_closed(tmp_path: Path) -> None:
 
 
 def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    start = "import os, resource, sys\nfrom pathlib import Path\nfrom waypost.clicks.journal.writer import Journal\n"
+    start = "import os, resource, sys\nfrom pathlib import Path\nfrom waypost.clicks.journal import Journal\n"
     command = [sys.executable, "-c", f"{start}journal = Journal(Path(sys.argv[1]))\n{code}", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -17,8 +17,7 @@ from tests.support.visits import CHROME
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
-from waypost.clicks.journal.entry import format_line, item_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal, format_line, item_fields
 from waypost.clicks.stats import reports, verify
 from waypost.core.settings import Settings
 from waypost.db.database import Database

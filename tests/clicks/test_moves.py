@@ -17,7 +17,7 @@ from waypost.clicks import moves
 from waypost.clicks.blocks import compaction, encoding
 from waypost.clicks.ingest import label_limits
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.clicks.stats import verify
 from waypost.core.settings import Settings
 from waypost.db.database import Database

@@ -12,8 +12,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import format_line, item_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal, format_line, item_fields
 from waypost.core.settings import Settings
 from waypost.db import change_log
 from waypost.db.database import Database

@@ -11,7 +11,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.visits import FIREFOX
 from waypost.clicks.ingest import ingester as ingester_module
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database, Durability

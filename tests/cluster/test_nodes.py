@@ -20,8 +20,7 @@ from tests.support.server import Server, at_once
 from tests.support.threads import join
 from waypost.auth import api_keys
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import format_line, item_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal, format_line, item_fields
 from waypost.core.settings import Settings
 from waypost.db import leases, notifications
 from waypost.db.database import Database

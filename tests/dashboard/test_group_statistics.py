@@ -16,8 +16,7 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.statements import recorded_statements
 from tests.support.visits import DESTINATION, FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
 from waypost.clicks.stats import reports, span_labels
-from waypost.clicks.stats.item_groups import ItemGroup, find_members
-from waypost.clicks.stats.subjects import Subject
+from waypost.clicks.stats.subjects import ItemGroup, Subject, find_members
 
 pytestmark = ON_BOTH_DATABASES
 _NONE = "\N{EN DASH}"

@@ -10,7 +10,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.visits import FIREFOX, GOOGLEBOT, IPHONE, visit
-from waypost.clicks.stats import visit_search
+from waypost.clicks.stats import stored_visits
 from waypost.core.settings import Settings
 
 pytestmark = ON_BOTH_DATABASES
@@ -94,7 +94,7 @@ def test_pages_list_every_visit_once(
 ) -> None:
     for _ in range(6):
         _visit(service, "autumn")
-    monkeypatch.setattr(visit_search, "PAGE_SIZE", 4)
+    monkeypatch.setattr(stored_visits, "PAGE_SIZE", 4)
     rows, path, pages = [], "/visits?sort=all", 0
     while path:
         page = dashboard.get(path).text
@@ -110,7 +110,7 @@ def test_search_continues_after_as_many_visits_as_a_page_reads(
 ) -> None:
     for _ in range(5):
         _visit(service, "autumn")
-    monkeypatch.setattr(visit_search, "MAX_SCANNED", 4)
+    monkeypatch.setattr(stored_visits, "MAX_SCANNED", 4)
     page = dashboard.get("/visits?browser=Safari").text
     assert "None of the latest visits match" in page
     match = re.search(r'href="/dashboard([^"]*)" rel="next"', page)

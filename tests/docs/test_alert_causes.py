@@ -23,7 +23,7 @@ from tests.support.server import serving
 from tests.support.source import ROOT
 from tests.support.threads import join
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.clicks.journal import format_line, item_fields
 from waypost.core import clock
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from tests.support.visits import CHROME
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.clicks.journal import format_line, item_fields
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, events, segments, visitors
 from waypost.db.schema import links as links_table

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.support.connection_cache import ConnectionCache
 from tests.support.threads import join
-from waypost.clicks.ingest import progress
+from waypost.clicks.ingest import coordination
+from waypost.clicks.ingest.coordination import exclusive_lock, wait_for_wakeup, wake_ingester
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup, wake_ingester
-from waypost.clicks.journal.reader import segment_sizes
+from waypost.clicks.journal import segment_sizes
 from waypost.core.settings import Settings
 
 
@@ -38,5 +38,5 @@ def _wait_for_visits(folder: Path, stop: threading.Event) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder, stop) as wake_fd:
         while wake_fd is not None and not stop.is_set() and not any(segment_sizes(folder).values()):
-            progress.record(folder)
+            coordination.record_step(folder)
             wait_for_wakeup(wake_fd)

@@ -13,8 +13,7 @@ from tests.support.server import at_once
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.entry import TAKEN, format_line, item_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import TAKEN, Journal, format_line, item_fields
 from waypost.clicks.stats import verify
 from waypost.core import clock
 from waypost.core.errors import Problem

@@ -11,9 +11,9 @@ from waypost.admin import health
 from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.clicks.stats import raw_events, verify
-from waypost.clicks.stats.raw_events import Format
+from waypost.clicks.stats import stored_visits, verify
 from waypost.clicks.stats.reports import Span
+from waypost.clicks.stats.stored_visits import Format
 from waypost.core import clock, reasons
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -35,7 +35,7 @@ def export(
     except ValueError as error:
         raise typer.BadParameter("must be a day, YYYY-MM-DD", param_hint="--from / --to") from error
     with access.database_and_account(identifier) as (database, account):
-        for text in raw_events.export(database, account.id, form=format, first=start, after=after):
+        for text in stored_visits.export(database, account.id, form=format, first=start, after=after):
             console.write_data(text)
 
 

@@ -13,12 +13,11 @@ from starlette.responses import Response
 
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import PLACES
-from waypost.clicks.stats import filtered_report, item_groups, places, reports
+from waypost.clicks.stats import filtered_report, places, reports, subjects
 from waypost.clicks.stats.filtered_report import MAX_ITEMS, FilteredReport
-from waypost.clicks.stats.item_groups import ItemGroup
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
-from waypost.clicks.stats.subjects import ACCOUNT, Subject
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
+from waypost.clicks.stats.subjects import ACCOUNT, ItemGroup, Subject
 from waypost.core import csv_export
 from waypost.core.settings import Settings
 from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_groups
@@ -222,7 +221,7 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
             return loaded
         names = statistics_groups.find_names(tx, context.account, group, kind)
         choices = statistics_groups.find_choices(tx, context.account, group, kind)
-        utm = item_groups.count_utm(tx, context.account, loaded.clicks_by_item)
+        utm = subjects.count_utm(tx, context.account, loaded.clicks_by_item)
         return replace(loaded, group_names=names, choices=choices, utm=utm)
 
     return context.read_after_ingest(work)
@@ -256,7 +255,7 @@ def load(
     With a filter, they are counted from single visits; otherwise from totals, which have no limit in time.
     """
     span = period.span
-    members = item_groups.find_members(tx, account, group) if group.is_set else None
+    members = subjects.find_members(tx, account, group) if group.is_set else None
     subject, visit_filter = Subject(account, kind, item, members), replace(visit_filter, members=members)
     key = statistics_filter.item_key(visit_filter, kind, group)
     since = filtered_report.kept_since(tx, events_days)
@@ -396,7 +395,7 @@ def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int], c
 
 def label_text(dimension: str, label: str) -> str:
     """Return the text for a label of a dimension in the viewer's language."""
-    if not dimension or dimension in item_groups.UTM:
+    if not dimension or dimension in subjects.UTM:
         return label
     if dimension in _NAMES:
         return _NAMES[dimension](label)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from waypost.clicks.stats.item_groups import ItemGroup
-from waypost.clicks.stats.subjects import ACCOUNT
-from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter
+from waypost.clicks.stats.stored_visits import DIMENSIONS, VisitFilter
+from waypost.clicks.stats.subjects import ACCOUNT, ItemGroup
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.statistics_groups import TITLES
 from waypost.dashboard.visited_item_names import VISITED, Item, Key

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, literal, select, union_all
 
-from waypost.clicks.stats.item_groups import UTM, ItemGroup, utm_values
-from waypost.clicks.stats.subjects import ACCOUNT
+from waypost.clicks.stats.subjects import ACCOUNT, UTM, ItemGroup, utm_values
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext_noop
 from waypost.db.item_columns import name_of

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from waypost.clicks.journal import entry
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks import journal
+from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.demo.content import Target
 
@@ -72,10 +72,10 @@ def _visits(draws: random.Random, account: int, target: Target, now: int, day: i
         comes_again = seen and draws.random() < _REPEATED
         visitor = draws.choice(seen) if comes_again else _visitor(draws, has_referrer=target.kind == "link")
         seen.append(visitor)
-        flags = entry.SCAN if target.kind == "qr" else b""
+        flags = journal.SCAN if target.kind == "qr" else b""
         yield at_ms, _line(account, target.kind, target.item, at_ms, flags, visitor)
         if target.campaign and draws.random() < 0.4:  # the rest follows the link itself
-            yield at_ms, _line(account, "campaign", target.campaign, at_ms, entry.rotated(target.item), visitor)
+            yield at_ms, _line(account, "campaign", target.campaign, at_ms, journal.rotated(target.item), visitor)
 
 
 _Visitor = tuple[bytes, bytes, tuple[bytes, bytes, bytes]]
@@ -95,4 +95,4 @@ def _visitor(draws: random.Random, *, has_referrer: bool) -> _Visitor:
 
 def _line(account: int, kind: str, item: int, at_ms: int, flags: bytes, visitor: _Visitor) -> bytes:
     address, country, headers = visitor
-    return entry.format_line(entry.item_fields(account, kind, item), at_ms, flags, address, country, headers)
+    return journal.format_line(journal.item_fields(account, kind, item), at_ms, flags, address, country, headers)

@@ -6,7 +6,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.interstitials.render import interstitial_response, splash_renderer
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.click_limits import LinkKey, has_clicks_left
@@ -52,7 +52,7 @@ def _click(
 ) -> Outcome:
     """Return the redirect, or the page before it."""
     takes_click = link.clicklimit is not None and visit.is_click
-    log: Log = (JournalFields(_target(link), entry.TAKEN if takes_click else b""),)
+    log: Log = (JournalFields(_target(link), journal.TAKEN if takes_click else b""),)
     if rotation is not None:
         log = (*log, rotation)
     if link.interstitials is None:
@@ -66,7 +66,7 @@ def _click(
 
 def _late(link: LinkView, decision: Decision) -> Outcome:
     """Return the outcome of a visit that is no click."""
-    log = (JournalFields(_target(link), entry.LATE),)
+    log = (JournalFields(_target(link), journal.LATE),)
     if isinstance(decision, Redirect):
         return Redirection(decision.url, log, expiry=link.expiry)
     if decision.reason == "locked":
@@ -114,4 +114,4 @@ async def _ask_for_password(request: Request, services: Services, visit: VisitRe
 
 
 def _target(link: LinkView) -> bytes:
-    return entry.item_fields(link.account, "link", link.id)
+    return journal.item_fields(link.account, "link", link.id)

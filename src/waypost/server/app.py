@@ -13,7 +13,7 @@ from waypost.api.request import ApiApp
 from waypost.api.threads import RequestThreads
 from waypost.auth.attempt_limits import RateLimiter
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core import logging, module_loading
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings

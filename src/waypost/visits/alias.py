@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.http.client_ip import is_private
 from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import alias_path
@@ -104,7 +104,7 @@ async def respond_missing(request: Request, services: Services, visit: VisitRequ
 
 def missing_log(domain: DomainView) -> Log:
     """Return the journal fields of a visit that finds nothing."""
-    return (JournalFields(entry.item_fields(domain.account, "missing", domain.id)),)
+    return (JournalFields(journal.item_fields(domain.account, "missing", domain.id)),)
 
 
 async def _refuse_host(request: Request, services: Services, _visit: VisitRequest) -> Response:

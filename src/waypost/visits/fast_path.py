@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from uvicorn.protocols.utils import get_remote_addr
 
-from waypost.clicks.journal.entry import join_fields
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal, join_fields
 from waypost.core.settings import Network
 from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol

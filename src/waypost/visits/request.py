@@ -6,8 +6,8 @@ from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
 
+from waypost.clicks import journal
 from waypost.clicks.classify import classifier
-from waypost.clicks.journal import entry
 from waypost.core.settings import Settings
 from waypost.core.uris import encoded
 from waypost.http.client_ip import client_ip, is_proxied
@@ -59,7 +59,7 @@ class VisitRequest(NamedTuple):
     @property
     def flags(self) -> bytes:
         """The journal's flags for this request."""
-        return (entry.HEAD if self.is_head else b"") + (entry.PREFETCH if self.is_prefetch else b"")
+        return (journal.HEAD if self.is_head else b"") + (journal.PREFETCH if self.is_prefetch else b"")
 
     @property
     def is_click(self) -> bool:

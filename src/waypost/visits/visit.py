@@ -10,11 +10,11 @@ import anyio.to_thread
 from sqlalchemy import Connection
 
 from waypost.auth.attempt_limits import PolicyName, RateLimiter
+from waypost.clicks import journal
 from waypost.clicks.classify import classifier
 from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.journal import entry
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -118,7 +118,7 @@ class VisitService:
         """Append a visit of `target` to the journal. `flags` are added to those of the request."""
         headers = (visit.user_agent, visit.referrer, visit.accept_language)
         client = (visit.client_ip.encode(), visit.country_code[:2])
-        line = entry.format_line(target, clock.now_ms(), visit.flags + flags, *client, headers)
+        line = journal.format_line(target, clock.now_ms(), visit.flags + flags, *client, headers)
         self.journal.write(line)
 
     async def is_rate_limited(self, policy: PolicyName, *, network: str, subject: str = "") -> bool:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from waypost.clicks.blocks.encoding import AGENT, COLUMNS, SINGLE, Block, encode, json_text
 from waypost.clicks.blocks.visit_counts import ALL_PARTS, SORTS, Counts, Parts
 from waypost.clicks.ingest.aggregate import NOT_IN_ACCOUNT_TOTALS, QUARTER
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.db.schema import events, visit_blocks
 
 Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]

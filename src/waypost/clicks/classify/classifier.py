@@ -13,8 +13,8 @@ from publicsuffixlist import PublicSuffixList
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from waypost.clicks.classify import bots, language_ranges, referrers, user_agent_families
-from waypost.clicks.classify.user_agent_families import Device
+from waypost.clicks.classify import label_tables, language_ranges, user_agents
+from waypost.clicks.classify.user_agents import Device
 from waypost.core.uris import ascii_host
 
 UNKNOWN = "Unknown"
@@ -87,39 +87,39 @@ def is_prefetch(purpose: str) -> bool:
 def _agent(user_agent: str) -> Agent:
     decodable = user_agent.encode("utf-8", "replace").decode()  # ua-parser rejects lone surrogates
     lowered = decodable.lower()
-    without_model = bots.MODEL.sub("()", lowered)
+    without_model = user_agents.MODEL.sub("()", lowered)
     words = set(_WORD.findall(without_model))
     if (preview := _preview(without_model, words)) is not None:
         return Agent("preview", preview, UNKNOWN, "Other")
     tool = _tool(without_model)
     if (bot := _bot(without_model, words, tool)) is not None:
         return Agent("bot", bot, UNKNOWN, "Other")
-    family = _family(decodable) or _family(bots.MODEL.sub("()", decodable))
-    is_ipad = "macintosh" in lowered and _contains_any(lowered, user_agent_families.IPAD_PARTS)
+    family = _family(decodable) or _family(user_agents.MODEL.sub("()", decodable))
+    is_ipad = "macintosh" in lowered and _contains_any(lowered, user_agents.IPAD_PARTS)
     system = "iOS" if is_ipad else _system(decodable, lowered)
-    if tool is None and family is None and not bots.BROWSER.match(without_model):
+    if tool is None and family is None and not user_agents.BROWSER.match(without_model):
         tool = UNKNOWN
     if tool is not None:
         return Agent("tool", tool, system, "Other")
     device = "Tablet" if is_ipad else _device(lowered)
-    return Agent("human", _first_label(words, bots.APPS) or family or UNKNOWN, system, device)
+    return Agent("human", _first_label(words, user_agents.APPS) or family or UNKNOWN, system, device)
 
 
 def _preview(text: str, words: set[str]) -> str | None:
     """Return the name of a link preview, or None."""
-    name = next((name for start, name in bots.PREVIEW_STARTS.items() if text.startswith(start)), None)
-    name = name or _first_label(words, bots.PREVIEWS)
-    return UNKNOWN if name is None and _contains_any(text, bots.PREVIEW_PARTS) else name
+    name = next((name for start, name in user_agents.PREVIEW_STARTS.items() if text.startswith(start)), None)
+    name = name or _first_label(words, user_agents.PREVIEWS)
+    return UNKNOWN if name is None and _contains_any(text, user_agents.PREVIEW_PARTS) else name
 
 
 def _bot(text: str, words: set[str], tool: str | None) -> str | None:
     """Return the name of a bot, or None."""
-    name = _first_label(words, bots.BOTS)
+    name = _first_label(words, user_agents.BOTS)
     if name is not None:
         return name
-    if ("bot" in text and bots.BOT.search(text)) or _contains_any(text, bots.BOT_PARTS):
+    if ("bot" in text and user_agents.BOT.search(text)) or _contains_any(text, user_agents.BOT_PARTS):
         return UNKNOWN
-    if tool is None and (bots.ADDRESS.search(text) or bots.COMPATIBLE.search(text)):
+    if tool is None and (user_agents.ADDRESS.search(text) or user_agents.COMPATIBLE.search(text)):
         return UNKNOWN  # a contact address marks a bot, unless a library adds it by default
     return None
 
@@ -127,22 +127,24 @@ def _bot(text: str, words: set[str], tool: str | None) -> str | None:
 def _tool(text: str) -> str | None:
     """Return the name of a known tool, or None."""
     first_word = _WORD.match(text)
-    return (bots.TOOLS.get(first_word[0]) if first_word else None) or _label_of_part(text, bots.TOOL_PARTS)
+    return (user_agents.TOOLS.get(first_word[0]) if first_word else None) or _label_of_part(
+        text, user_agents.TOOL_PARTS
+    )
 
 
 def _family(user_agent: str) -> str | None:
     browser = _parser().ua.extract(user_agent)
-    return user_agent_families.BROWSERS.get(browser.family) if browser else None
+    return user_agents.BROWSERS.get(browser.family) if browser else None
 
 
 def _system(user_agent: str, text: str) -> str:
     system = _parser().os.extract(user_agent)
-    label = user_agent_families.SYSTEMS.get(system.family) if system else None
-    return label or _label_of_part(text, user_agent_families.SYSTEM_PARTS) or UNKNOWN
+    label = user_agents.SYSTEMS.get(system.family) if system else None
+    return label or _label_of_part(text, user_agents.SYSTEM_PARTS) or UNKNOWN
 
 
 def _device(text: str) -> Device:
-    return next((device for device, parts in user_agent_families.DEVICES if _contains_any(text, parts)), "Other")
+    return next((device for device, parts in user_agents.DEVICES if _contains_any(text, parts)), "Other")
 
 
 def _contains_any(text: str, parts: Sequence[str]) -> bool:
@@ -177,12 +179,12 @@ def _referrer(value: str) -> tuple[str, Referrer]:
     except ValueError:
         return "", _DIRECT
     if parts.scheme == "android-app":
-        label = referrers.APPS.get(host) or _site_of_app(host) or (host if _APP.match(host) else DIRECT)
+        label = label_tables.APPS.get(host) or _site_of_app(host) or (host if _APP.match(host) else DIRECT)
     elif parts.scheme in ("http", "https") and "\\" not in parts.netloc:  # browsers treat a backslash as a slash
         label = _site(host)
     else:
         return "", _DIRECT
-    return ascii_host(host) or "", Referrer(label[:LONGEST_LABEL], referrers.NETWORKS.get(label, ""))
+    return ascii_host(host) or "", Referrer(label[:LONGEST_LABEL], label_tables.NETWORKS.get(label, ""))
 
 
 @lru_cache(maxsize=16_384)
@@ -194,8 +196,8 @@ def _site(host: str) -> str:
         return name
     if ":" in name:
         return DIRECT
-    domain = referrers.HOSTS.get(name) or _suffixes().privatesuffix(name) or name
-    return referrers.DOMAINS.get(domain, domain)
+    domain = label_tables.HOSTS.get(name) or _suffixes().privatesuffix(name) or name
+    return label_tables.DOMAINS.get(domain, domain)
 
 
 def _site_of_app(app: str) -> str:
@@ -213,7 +215,7 @@ def _is_top_level(label: str) -> bool:
     return _suffixes().publicsuffix(label, accept_unknown=False) is not None
 
 
-_KNOWN_SITES = frozenset({*referrers.DOMAINS.values(), *referrers.HOSTS.values(), *referrers.APPS.values()})
+_KNOWN_SITES = frozenset({*label_tables.DOMAINS.values(), *label_tables.HOSTS.values(), *label_tables.APPS.values()})
 
 
 def _is_address(name: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from waypost.clicks.classify import referrers
+from waypost.clicks.classify import label_tables
 
 _MAX_LENGTH = 256  # longer values are cut before they are cached: invented ones must not fill the memory
 _TAG = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{1,8})*\Z")
@@ -38,7 +38,7 @@ def subtags(tag: str) -> Subtags:
         return ()
     language, *others = tag.split("-")
     end = next((position for position, subtag in enumerate(others) if len(subtag) == 1), len(others))
-    return (referrers.LANGUAGES.get(language, language), *others[:end])
+    return (label_tables.LANGUAGES.get(language, language), *others[:end])
 
 
 def preferred(accept_language: str) -> Sequence[Subtags]:

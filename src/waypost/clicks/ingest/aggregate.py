@@ -9,11 +9,11 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from waypost.clicks import journal
 from waypost.clicks.classify import classifier
 from waypost.clicks.classify.classifier import agent, language, referrer
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.countries import Place
-from waypost.clicks.journal import entry
 
 Outcome = Literal["click", "bot", "preview", "late", "other"]
 ALL_DAYS = -1
@@ -140,15 +140,15 @@ def _classify(kind: bytes, flags: bytes, client_kind: classifier.Kind) -> tuple[
     """Return the kind of the visited item, the source, the outcome, and whether a limit was reduced."""
     if not _KIND.fullmatch(kind):
         raise ValueError("malformed journal line")
-    return kind.decode(), _source(kind, flags), _outcome(flags, client_kind), entry.TAKEN in flags
+    return kind.decode(), _source(kind, flags), _outcome(flags, client_kind), journal.TAKEN in flags
 
 
 def _source(kind: bytes, flags: bytes) -> str:
     """Return the source of a visit. For a campaign: "list" for its list page, or the label of the rotator's link."""
     if kind == b"campaign":
-        link = flags.partition(entry.ROTATED)[2]
+        link = flags.partition(journal.ROTATED)[2]
         return label_of(int(link)) if link else "list"
-    return "qr" if entry.SCAN in flags else "bio" if kind == b"block" else "link"
+    return "qr" if journal.SCAN in flags else "bio" if kind == b"block" else "link"
 
 
 def label_of(link: int) -> str:
@@ -166,9 +166,9 @@ def _outcome(flags: bytes, client_kind: classifier.Kind) -> Outcome:
     """Return the outcome of a visit (decision 47). Only a `click` adds to the clicks."""
     if client_kind in ("bot", "preview"):
         return client_kind
-    if entry.HEAD in flags or entry.PREFETCH in flags:
+    if journal.HEAD in flags or journal.PREFETCH in flags:
         return "other"
-    return "late" if entry.LATE in flags else "click"
+    return "late" if journal.LATE in flags else "click"
 
 
 class _ItemAggregate:

@@ -20,9 +20,10 @@ import structlog
 from sqlalchemy import Connection, bindparam, column, delete, select, table, update
 from sqlalchemy.exc import DBAPIError
 
+from waypost.clicks import journal
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, progress
+from waypost.clicks.ingest import coordination, partitions
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -33,10 +34,9 @@ from waypost.clicks.ingest.aggregate import (
     visitor_hash,
 )
 from waypost.clicks.ingest.bulk_upsert import Columns, increment, insert, select_by_keys, transpose, upsert_counts
+from waypost.clicks.ingest.coordination import exclusive_lock, wait_for_wakeup
 from waypost.clicks.ingest.label_limits import limit_labels
-from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
-from waypost.clicks.journal import reader
-from waypost.clicks.journal.reader import Chunk
+from waypost.clicks.journal import Chunk
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.core.metrics import Meter
@@ -193,7 +193,7 @@ class Ingester:
             while not stop.is_set():
                 is_behind = False
                 try:
-                    progress.record(self._folder)
+                    coordination.record_step(self._folder)
                     if not is_recorded:
                         self._record_events_start()
                         is_recorded = True
@@ -209,7 +209,7 @@ class Ingester:
                         reason = error_reason(error) or str(error)
                         _log.warning("ingester waits for the database or the disk", reason=reason)
                     is_waiting = True
-                    progress.record_failure(self._folder)
+                    coordination.record_failure(self._folder)
                     self._positions = None  # the failed transaction may have been committed
                     is_behind = False
                 if not is_behind:  # few large batches cost less than many small ones
@@ -229,7 +229,7 @@ class Ingester:
 
     def _fault_point(self, name: str) -> None:
         """Record the progress between two steps."""
-        progress.record(self._folder)
+        coordination.record_step(self._folder)
         self._test_fault(name)
 
     def _ping(self) -> None:
@@ -262,7 +262,7 @@ class Ingester:
     def step(self) -> float:
         """Count the lines written since the last step, at most one batch. Return how full it was, from 0 to 1."""
         positions = self._read_positions()
-        chunks = reader.read_chunks(self._folder, positions, max_bytes=_BATCH_BYTES, max_lines=_BATCH_LINES)
+        chunks = journal.read_chunks(self._folder, positions, max_bytes=_BATCH_BYTES, max_lines=_BATCH_LINES)
         visits = 0
         if chunks:
             with _gc_disabled():
@@ -276,12 +276,12 @@ class Ingester:
 
     def _delete_counted_segments(self, positions: dict[str, int]) -> None:
         """Delete segments of which nothing is left to count, after their counts are on the database's disk."""
-        counted = reader.counted_segments(self._folder, positions)[:_MAX_DELETED]
+        counted = journal.counted_segments(self._folder, positions)[:_MAX_DELETED]
         if not counted:
             return
         self._database.write(lambda tx: flush_positions(tx, {name: positions.get(name, 0) for name in counted}))
         self._fault_point("flushed")
-        reader.delete_segments(self._folder, counted)
+        journal.delete_segments(self._folder, counted)
         self._fault_point("removed")
         # Delete positions after files: a position without a segment is harmless, a segment without its position would
         # be counted twice.
@@ -322,7 +322,7 @@ class Ingester:
     def _read_positions(self) -> dict[str, int]:
         """Return the read position of each segment. Only this process advances them, so they are read once."""
         if self._positions is None:
-            present = reader.segment_sizes(self._folder).keys()
+            present = journal.segment_sizes(self._folder).keys()
             query = select(segments.c.name, segments.c.position)
             rows = self._database.read(lambda tx: tx.execute(query).all())
             self._positions = {name: position for name, position in rows if name in present}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from sqlalchemy import Connection
 
-from waypost.clicks.classify import referrers
+from waypost.clicks.classify import label_tables
 from waypost.clicks.classify.classifier import DIRECT, UNKNOWN
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DIMENSIONS, PLACES, LabelCounts
 from waypost.clicks.ingest.bulk_upsert import count_by_keys, select_by_keys, transpose
@@ -19,9 +19,9 @@ MAX_LABELS_OF_DAY = 200
 MAX_LABELS_OF_ALL_DAYS = 1000
 WELL_KNOWN: Mapping[str, frozenset[str]] = {
     "referrer": frozenset(
-        {"", OTHER, DIRECT, *referrers.HOSTS.values(), *referrers.DOMAINS.values(), *referrers.APPS.values()}
+        {"", OTHER, DIRECT, *label_tables.HOSTS.values(), *label_tables.DOMAINS.values(), *label_tables.APPS.values()}
     ),
-    "language": frozenset({"", OTHER, UNKNOWN, *referrers.COMMON_LANGUAGES}),
+    "language": frozenset({"", OTHER, UNKNOWN, *label_tables.COMMON_LANGUAGES}),
     **dict.fromkeys(PLACES, frozenset({OTHER, UNKNOWN})),
 }
 """The limited dimensions. The labels of the others come from tables of this program, or from the account's links."""

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import structlog
 
-from waypost.clicks.ingest import progress
+from waypost.clicks.ingest import coordination
+from waypost.clicks.ingest.coordination import wake_ingester
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.ingest.lock import wake_ingester
 from waypost.core import logging, process_signals
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -68,7 +68,7 @@ class IngesterProcess:
         Each time it gets twice as long, in case a step needs that.
         """
         is_old = time.monotonic() - self._started > self._stuck_seconds
-        if is_old and progress.is_stuck(self._journal, self._stuck_seconds):
+        if is_old and coordination.is_stuck(self._journal, self._stuck_seconds):
             _log.error("ingester makes no progress, starting another", seconds=self._stuck_seconds)
             self._stuck_seconds *= 2
             self._process.kill()

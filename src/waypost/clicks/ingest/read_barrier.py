@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from waypost.clicks.ingest import progress
-from waypost.clicks.ingest.lock import wake_ingester
-from waypost.clicks.journal import reader
+from waypost.clicks import journal
+from waypost.clicks.ingest import coordination
+from waypost.clicks.ingest.coordination import wake_ingester
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.db.database import Database
@@ -49,24 +49,24 @@ def wait(folder: Path, database: Database) -> int:
 
 def is_passed(folder: Path, tx: Connection) -> bool:
     """Return whether all lines that are in this machine's journal now are counted in the transaction."""
-    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    sizes = journal.segment_sizes(folder) if folder.is_dir() else {}
     positions = _positions(tx, sizes) if sizes else {}
     return all(positions.get(name, 0) >= size for name, size in sizes.items())
 
 
 def uncounted_bytes(folder: Path, database: Database) -> int:
     """Return how many bytes of this machine's journal are not counted yet."""
-    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    sizes = journal.segment_sizes(folder) if folder.is_dir() else {}
     positions = database.read(lambda tx: _positions(tx, sizes))
     return sum(max(0, size - positions.get(name, 0)) for name, size in sizes.items())
 
 
 def oldest_uncounted(folder: Path, database: Database) -> float:
     """Return the age in seconds of the oldest click of this machine that is not counted yet; 0 if there is none."""
-    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    sizes = journal.segment_sizes(folder) if folder.is_dir() else {}
     positions = database.read(lambda tx: _positions(tx, sizes))
     pending = {name: positions.get(name, 0) for name, size in sizes.items() if size > positions.get(name, 0)}
-    times = [at for name, position in pending.items() if (at := reader.time_at(folder / name, position)) is not None]
+    times = [at for name, position in pending.items() if (at := journal.time_at(folder / name, position)) is not None]
     return max(0.0, (clock.now_ms() - min(times)) / 1000) if times else 0.0
 
 
@@ -75,19 +75,19 @@ def _wait(folder: Path, database: Database, stall_seconds: float) -> bool:
 
     Gives up after ten seconds, or after `stall_seconds` if the ingester made no step lately.
     """
-    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    sizes = journal.segment_sizes(folder) if folder.is_dir() else {}
     known = _counted.get(folder, {})
     pending = {name: size for name, size in sizes.items() if size > known.get(name, 0)}
     began = time.monotonic()
     while pending:
         positions = database.read(lambda tx: _positions(tx, sizes))
         _counted[folder] = positions
-        present = reader.segment_sizes(folder) if folder.is_dir() else {}
+        present = journal.segment_sizes(folder) if folder.is_dir() else {}
         # A segment is deleted only after it is counted completely.
         pending = {name: size for name, size in pending.items() if name in present and positions.get(name, 0) < size}
         if pending:
             waited = time.monotonic() - began
-            is_stalled = waited > stall_seconds and not progress.is_counting(folder, _STALL_SECONDS)
+            is_stalled = waited > stall_seconds and not coordination.is_counting(folder, _STALL_SECONDS)
             if is_stalled or waited > _TIMEOUT_SECONDS:
                 return False
             wake_ingester(folder)

@@ -9,7 +9,7 @@ from waypost.clicks.blocks.visit_counts import ALL_PARTS, Counts, Parts
 from waypost.clicks.ingest.aggregate import DAY, QUARTER
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.stats.reports import Report, Span, Times, compose
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.core import clock, module_loading
 from waypost.db.schema import installation
 

@@ -13,11 +13,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select
 
 from waypost.clicks.blocks.visit_counts import Counts, Parts
-from waypost.clicks.classify.referrers import NETWORKS
+from waypost.clicks.classify.label_tables import NETWORKS
 from waypost.clicks.ingest.aggregate import DAY, PLACES
 from waypost.clicks.ingest.label_limits import OTHER
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
-from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.core import module_loading
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import click_labels, click_times

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from waypost.clicks import journal
 from waypost.clicks.classify import classifier
-from waypost.clicks.journal import entry
 from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
@@ -205,11 +205,11 @@ def _set_confirmed(response: Response, bio: BioView, settings: Settings) -> None
 
 
 def _log(bio: BioView) -> Log:
-    return (JournalFields(entry.item_fields(bio.account, "bio", bio.id)),)
+    return (JournalFields(journal.item_fields(bio.account, "bio", bio.id)),)
 
 
 def _log_block_click(services: Services, visit: VisitRequest, bio: BioView, block: blocks.Block) -> None:
-    services.visits.log_visit(entry.item_fields(bio.account, "block", block["id"]), visit)
+    services.visits.log_visit(journal.item_fields(bio.account, "block", block["id"]), visit)
 
 
 def has_warning(bio: BioView) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.core import clock
 from waypost.interstitials.link_outcome import link_outcome
 from waypost.items.campaigns import rotator
@@ -130,6 +130,6 @@ def visit_of_rotator(
 def rotator_outcome(visits: VisitService, visit: VisitRequest, choice: RotatorChoice, blocked: Blocklist) -> Outcome:
     """Return the outcome of a visit, whose click was taken from the limits. It is logged for the campaign, too."""
     campaign, link = choice
-    target = entry.item_fields(campaign.account, "campaign", campaign.id)
-    rotation = JournalFields(target, entry.rotated(link.id))
+    target = journal.item_fields(campaign.account, "campaign", campaign.id)
+    rotation = JournalFields(target, journal.rotated(link.id))
     return link_outcome(visits, visit, without_blocked_link(link, blocked), blocked, rotation=rotation)

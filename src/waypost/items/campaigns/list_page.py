@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost.auth import api_keys
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.core import clock, credentials
 from waypost.core.settings import Settings
 from waypost.items.campaigns import list_page_query
@@ -49,7 +49,7 @@ async def visit_list(request: Request, services: Services) -> Response:
     q = request.query_params.get("q", "").strip()[:_MAX_SEARCH]
     page = await _read_page(request, services, campaign, q)
     if not is_owner:
-        services.visits.log_visit(entry.item_fields(campaign.account, "campaign", campaign.id), visit)
+        services.visits.log_visit(journal.item_fields(campaign.account, "campaign", campaign.id), visit)
     if wants_json(request):
         return JSONResponse({"error": 0, "data": _json(campaign, page, url, services.settings)}, headers=NO_STORE)
     return services.pages.page("list.html", request=request, **_context(campaign, page, url, q, services.settings))

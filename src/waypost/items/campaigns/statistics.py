@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import filtered_report, reports
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.periods import Period
 from waypost.dashboard.statistics import Loaded

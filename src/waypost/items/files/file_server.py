@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.signing import Signer
@@ -251,11 +251,11 @@ def _first_step(services: Services, file: FileView, parts: Ranges) -> int:
 
 def journal_fields(file: FileView, grant: DownloadGrant) -> Log:
     """Return the journal fields of a download. A resumed one is not logged again."""
-    return () if grant.is_retry else (JournalFields(_target(file), entry.TAKEN if grant.taken else b""),)
+    return () if grant.is_retry else (JournalFields(_target(file), journal.TAKEN if grant.taken else b""),)
 
 
 def _target(file: FileView) -> bytes:
-    return entry.item_fields(file.account, "file", file.id)
+    return journal.item_fields(file.account, "file", file.id)
 
 
 def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from waypost.clicks.journal import entry
+from waypost.clicks import journal
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.signing import Signer
@@ -133,7 +133,9 @@ def time_left(expiry: int, now: int) -> TimeLeft:
 
 def late_outcome(file: FileView) -> Outcome:
     """Return the outcome of a file that has expired or reached its download limit."""
-    return NeedsRequest(partial(_refuse_late, reason=_expiry_reason(file)), (JournalFields(_target(file), entry.LATE),))
+    return NeedsRequest(
+        partial(_refuse_late, reason=_expiry_reason(file)), (JournalFields(_target(file), journal.LATE),)
+    )
 
 
 async def _refuse_late(request: Request, services: Services, _visit: VisitRequest, *, reason: ExpiryReason) -> Response:
@@ -187,7 +189,7 @@ def is_expired(file: FileView, now: int) -> bool:
 
 
 def _target(file: FileView) -> bytes:
-    return entry.item_fields(file.account, "file", file.id)
+    return journal.item_fields(file.account, "file", file.id)
 
 
 def _has_preview(file: FileView) -> bool:

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from waypost.clicks.classify.label_tables import LANGUAGES
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
-from waypost.clicks.classify.referrers import LANGUAGES
-from waypost.clicks.classify.user_agent_families import DEVICES, SYSTEM_PARTS, SYSTEMS
+from waypost.clicks.classify.user_agents import DEVICES, SYSTEM_PARTS, SYSTEMS
 from waypost.clicks.geo.countries import NAMES
 
 # Other English names, and common abbreviations.

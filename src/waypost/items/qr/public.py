@@ -8,8 +8,8 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.clicks import journal
 from waypost.clicks.classify import classifier
-from waypost.clicks.journal import entry
 from waypost.media.qrcode import payloads
 from waypost.media.qrcode.payloads import Content
 from waypost.urls.alias_namespace import OWN
@@ -42,7 +42,7 @@ def visit_qr(_visits: VisitService, visit: VisitRequest, qr: QrView, _blocked: B
         return Refused("disabled")
     if qr.is_blocked:
         return Refused("blocked")
-    log = (JournalFields(entry.item_fields(qr.account, "qr", qr.id), entry.SCAN),) if qr.dynamic else ()
+    log = (JournalFields(journal.item_fields(qr.account, "qr", qr.id), journal.SCAN),) if qr.dynamic else ()
     uri = "" if content.file else _uri(visit, content)
     if uri.lower().startswith(WEB_SCHEMES):
         return Redirection(uri, log, is_constant=qr.dynamic and qr.type == "link")

@@ -10,9 +10,8 @@ from dataclasses import replace
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.clicks.stats.item_groups import ItemGroup
-from waypost.clicks.stats.subjects import ACCOUNT
-from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.clicks.stats.stored_visits import VisitFilter
+from waypost.clicks.stats.subjects import ACCOUNT, ItemGroup
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard import periods, statistics, statistics_filter

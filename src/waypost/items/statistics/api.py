@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from waypost.api.context import Context
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import ReportResponse
-from waypost.clicks.stats import raw_events
+from waypost.clicks.stats import stored_visits
 from waypost.http import file_names
 
 router = APIRouter(tags=["Statistics"])
@@ -40,6 +40,6 @@ def export_visits(
     """Export every stored visit, oldest first."""
     first, after = span.seconds()
     context.read_after_ingest(lambda _tx: None)
-    lines = raw_events.export(context.database, context.account, form=format, first=first, after=after)
+    lines = stored_visits.export(context.database, context.account, form=format, first=first, after=after)
     headers = {"Content-Disposition": file_names.attachment(f"visits-{span.start}-{span.end}", format)}
     return StreamingResponse(lines, media_type=_MEDIA_TYPES[format], headers=headers)

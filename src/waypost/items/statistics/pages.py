@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
-from waypost.clicks.stats import raw_events
+from waypost.clicks.stats import stored_visits
+from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.clicks.stats.subjects import ACCOUNT
-from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
@@ -34,7 +34,7 @@ def overview(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Loaded, Mapping[str, Any]]:
         days = context.settings.events_days
         loaded = statistics.load(tx, context.account, ACCOUNT, context.account, period, VisitFilter(), events_days=days)
-        recent = raw_events.latest(tx, context.account, _ROWS)
+        recent = stored_visits.latest(tx, context.account, _ROWS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
         sections = {"top": _top_links(tx, context, loaded, period), "recent": recent, "items": items}
         sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.clicks.stats import raw_events, visit_search
-from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter, VisitPage
+from waypost.clicks.stats import stored_visits
+from waypost.clicks.stats.stored_visits import DIMENSIONS, VisitFilter, VisitPage
 from waypost.core import clock
 from waypost.dashboard import downloads
 from waypost.dashboard.context import PageContext
@@ -33,7 +33,7 @@ def visits(context: PageContext) -> Response:
     before, after = context.query_id("before"), context.query_id("after") or 0
 
     def work(tx: Connection) -> tuple[VisitPage, Mapping[Key, Item]]:
-        page = visit_search.search(tx, context.account, visit_filter, before=before, after=after)
+        page = stored_visits.search(tx, context.account, visit_filter, before=before, after=after)
         keys = {(row["kind"], row["item"]) for row in page.visits}
         if visit_filter.item is not None:
             keys.add((visit_filter.kind, visit_filter.item))
@@ -67,7 +67,7 @@ def _context(context: PageContext, visit_filter: VisitFilter) -> dict[str, Any]:
 def _csv_response(context: PageContext, visit_filter: VisitFilter) -> Response:
     """Return all visits that match, oldest first, without holding them in memory."""
     context.wait_for_ingest()
-    lines = raw_events.export(
+    lines = stored_visits.export(
         context.database, context.account, form="csv", first=0, after=_MAX_MS // 1000, where=visit_filter.condition()
     )
     return downloads.csv_file(", ".join(_file_name(context, visit_filter)), lines)

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from waypost.clicks.ingest import partitions
-from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
+from waypost.clicks.ingest.coordination import LOCK_FILE, try_lock
 from waypost.core.data_files import inherit_owner
 from waypost.core.errors import Kind, Problem
 from waypost.db import maintenance, row_codec, upgrade

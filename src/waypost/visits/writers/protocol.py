@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from waypost.clicks.journal.writer import Journal
+from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.core.uris import to_uri
 from waypost.http.compression import ContentCoding

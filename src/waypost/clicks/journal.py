@@ -1,7 +1,8 @@
-"""Append-only click journal. Each click is one line on disk before the visitor gets the response.
+"""The click journal: append-only files with one line per visit.
 
-Each worker appends to its own segment and holds a file lock on it. A released lock means that the worker has ended and
-nothing writes to the segment again. Closed segments are deleted once they are counted.
+Each click is one line of tab-separated fields on disk before the visitor gets the response. Each worker appends to its
+own segment and holds a file lock on it. A released lock means that the worker has ended and nothing writes to the
+segment again. Readers list the segments and delete those that are counted.
 """
 
 import errno
@@ -10,18 +11,58 @@ import os
 import tempfile
 import time
 import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
 from waypost.core import data_files
 
+# Flags of a line. They exclude a visit from the clicks, or say where it came from.
+HEAD = b"h"
+PREFETCH = b"p"
+LATE = b"l"
+SCAN = b"q"
+TAKEN = b"t"  # a click that was subtracted from a click limit before the response
+ROTATED = b"r"  # a visit of a campaign whose rotator picked a link; the link id follows; always the last flag
 _log = structlog.get_logger("journal")
 SEGMENT_SUFFIX = ".log"
 _MAX_AGE_SECONDS = 3.0  # a counted address is deleted from the disk within ten seconds (decision 47)
 _MAX_BYTES = 64 * 1024 * 1024
 _PROBE_BYTES = 4096  # a block of most file systems
 _LOG_SECONDS = 60.0  # between two log entries about lost clicks
+
+
+def rotated(link: int) -> bytes:
+    """Return the flag of a visit that a rotator sent to this link."""
+    return b"%b%d" % (ROTATED, link)
+
+
+def item_fields(account: int, kind: str, item: int) -> bytes:
+    """Return the fields of a line that identify the visited item."""
+    return b"%d\t%b\t%d" % (account, kind.encode(), item)
+
+
+def format_line(
+    item_fields: bytes, at_ms: int, flags: bytes, address: bytes, country: bytes, headers: tuple[bytes, bytes, bytes]
+) -> bytes:
+    """Return one journal line. `headers` are User-Agent, Referer and Accept-Language as received."""
+    country, *headers_without_tabs = (value.replace(b"\t", b" ") for value in (country[:2], *headers))
+    return join_fields(b"%d" % at_ms, item_fields, flags, (address, country), headers_without_tabs) + b"\n"
+
+
+def join_fields(
+    at: bytes, item_fields: bytes, flags: bytes, client: tuple[bytes, bytes], headers: Sequence[bytes]
+) -> bytes:
+    """Return the line as `format_line`, without its end. No header may contain a tab.
+
+    `at`: the digits of `at_ms`. `client`: the address and the country.
+    """
+    address, country = client
+    agent, referrer, language = headers
+    return b"\t".join((at, item_fields, flags, address, country, agent[:512], referrer[:1024], language[:64]))
 
 
 class Journal:
@@ -167,3 +208,81 @@ class Journal:
             new.unlink(missing_ok=True)
             raise
         self._fd, self._name, self._size, self._opened_at = fd, name, 0, time.monotonic()
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a segment, with their start and end offsets in bytes."""
+
+    segment: str
+    lines: bytes
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.lines)
+
+
+def segment_sizes(folder: Path) -> dict[str, int]:
+    """Return the size in bytes of every segment by name, oldest first."""
+    sizes = {}
+    with os.scandir(folder) as files:
+        for file in files:
+            if file.name.endswith(SEGMENT_SUFFIX):
+                with suppress(FileNotFoundError):  # deleted since the folder was listed
+                    sizes[file.name] = file.stat().st_size
+    return dict(sorted(sizes.items()))
+
+
+def time_at(path: Path, position: int) -> int | None:
+    """Return the time in milliseconds of the line at a position; None if there is no whole line with a time."""
+    with suppress(OSError, ValueError), path.open("rb") as file:  # deleted since it was listed, or a damaged line
+        file.seek(position)
+        line = file.readline()
+        return int(line.partition(b"\t")[0]) if line.endswith(b"\n") else None
+    return None
+
+
+def read_chunks(folder: Path, positions: Mapping[str, int], *, max_bytes: int, max_lines: int) -> list[Chunk]:
+    """Return uncounted whole lines of all segments, oldest segments first, up to about the limits in total."""
+    chunks = []
+    for name, size in segment_sizes(folder).items():
+        start = positions.get(name, 0)
+        if size <= start or max_bytes <= 0 or max_lines <= 0:
+            continue
+        with (folder / name).open("rb") as file:
+            file.seek(start)
+            uncounted = file.read(min(size - start, max_bytes))
+        *lines, rest = uncounted.split(b"\n", max_lines)
+        if lines:
+            chunk = Chunk(name, uncounted[: len(uncounted) - len(rest)], start)
+            chunks.append(chunk)
+            max_bytes -= len(chunk.lines)
+            max_lines -= len(lines)
+    return chunks
+
+
+def counted_segments(folder: Path, positions: Mapping[str, int]) -> list[str]:
+    """Return the names of segments that have no writer and no uncounted whole lines."""
+    counted = []
+    for name in segment_sizes(folder):
+        with (folder / name).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # a worker still writes to it
+            file.seek(positions.get(name, 0))
+            if not file.readline().endswith(b"\n"):  # the request of a partial last line got no response
+                counted.append(name)
+    return counted
+
+
+def delete_segments(folder: Path, names: Iterable[str]) -> None:
+    """Delete segments. They do not come back after a power cut."""
+    for name in names:
+        (folder / name).unlink()
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

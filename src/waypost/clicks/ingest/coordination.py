@@ -1,8 +1,12 @@
-"""The ingester's machine-wide lock, and the named pipe that wakes it."""
+"""The ingester and other processes: its machine-wide lock, the named pipe that wakes it, and its progress.
+
+The progress is the time of a file that the ingester touches between its steps.
+"""
 
 import fcntl
 import os
 import select as os_select
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import IO
 LOCK_FILE = "ingest.lock"
 WAKE_PIPE = "wake"
 _IDLE_SECONDS = 0.25
+_FILE = "ingest.progress"
 
 
 @contextmanager
@@ -61,3 +66,33 @@ def wake_ingester(folder: Path) -> None:
     with suppress(OSError):  # the pipe is full, or the ingester has just ended
         os.write(fd, b"!")
     os.close(fd)
+
+
+def record_step(folder: Path) -> None:
+    """Record a step of the ingester of a journal."""
+    with suppress(OSError):  # the folder is missing, or the disk is full
+        (folder / _FILE).touch(mode=0o600)
+
+
+def record_failure(folder: Path) -> None:
+    """Record that the ingester waits for the database or the disk, and tries again."""
+    with suppress(OSError):
+        os.utime(folder / _FILE, (0, 0))
+
+
+def is_counting(folder: Path, seconds: float) -> bool:
+    """Return whether the ingester made a step within the last seconds."""
+    return time.time() - _changed(folder) <= seconds
+
+
+def is_stuck(folder: Path, seconds: float) -> bool:
+    """Return whether the ingester is in the middle of a step that began longer than these seconds ago."""
+    changed = _changed(folder)
+    return changed > 0 and time.time() - changed > seconds
+
+
+def _changed(folder: Path) -> float:
+    try:
+        return (folder / _FILE).stat().st_mtime
+    except OSError:
+        return 0.0
