@@ -25,7 +25,7 @@ from qrcode.image.styles.colormasks import SolidFillColorMask
 
 from bench import servers
 from tests.support.system_packages import require_programs
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 from waypost.media.qrcode.render import design
 from waypost.media.qrcode.styles import Gradient, Style
 
@@ -108,7 +108,7 @@ _ALL = Style(_INK, _PAPER, Gradient("#802040"), "dots", "dot", caption="Scan me"
 
 def _proven(text: str, logo: bytes) -> bytes:
     drawing = design(text, _ALL, logo)
-    verify.must_scan(drawing, text)
+    render.must_scan(drawing, text)
     return drawing.render("png", _SIZE)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 from waypost.media.qrcode.layout import FONT
 from waypost.media.qrcode.render import design
 from waypost.media.qrcode.styles import Gradient, Style
@@ -51,7 +51,7 @@ def main() -> None:
 def _picture(style: Style, logo: str) -> Image.Image:
     """A code that reads, drawn so large that each module is whole pixels, and made small."""
     drawing = design(_TEXT, style, _logo(logo) if logo else None)
-    verify.must_scan(drawing, _TEXT)
+    render.must_scan(drawing, _TEXT)
     picture = drawing.picture(drawing.layout.width * 24).convert("RGB")
     return picture.resize((_SIDE, round(_SIDE * picture.height / picture.width)), Image.Resampling.LANCZOS)
 

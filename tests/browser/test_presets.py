@@ -11,7 +11,7 @@ from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.load import until
 from tests.support.qr_decoders import new_code, png
 from tests.support.visits import DESTINATION
-from waypost.media.favicons.fetch import SIDE
+from waypost.media.favicons import SIDE
 
 pytestmark = ON_SQLITE
 _DESKTOP: ViewportSize = {"width": 1280, "height": 800}

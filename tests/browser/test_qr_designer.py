@@ -12,7 +12,7 @@ from tests.support.browser_login import examine, fetched, sign_in, signed_in_pag
 from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import LOGO, new_code, png
 from waypost.core.settings import Settings
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 
 pytestmark = ON_SQLITE
 
@@ -59,7 +59,7 @@ def _new_menu(page: Page, address: str) -> Locator:
 
 def _decode(screenshot: bytes) -> str | None:
     """Decode the QR code in a screenshot."""
-    return verify.decode(Image.open(BytesIO(screenshot)))
+    return render.decode_image(Image.open(BytesIO(screenshot)))
 
 
 def test_designer_creates_scannable_code_and_shows_scans(

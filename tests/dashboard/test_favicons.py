@@ -19,9 +19,8 @@ from tests.support.load import until
 from tests.support.qr_decoders import png
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.media.favicons import store
-from waypost.media.favicons.fetch import SIDE, fetch_icon, origin_of
-from waypost.media.favicons.store import Favicons
+from waypost.media import favicons
+from waypost.media.favicons import SIDE, Favicons, fetch_icon, origin_of
 from waypost.server.app import build
 
 SHOP = "http://shop.example"
@@ -165,7 +164,7 @@ def test_unreachable_site_is_asked_again_after_days(tmp_path: Path, internet: Fa
 def test_number_of_icons_is_limited(
     tmp_path: Path, site: tuple[Site, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MAX_ICONS", 3)
+    monkeypatch.setattr(favicons, "MAX_ICONS", 3)
     site[0]["/favicon.ico"] = ok(_icon(32))
     icons = Favicons(tmp_path)
     for n in range(5):

@@ -11,7 +11,7 @@ from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.files import new_file
 from tests.support.qr_decoders import png
 from waypost.items.qr.form import PARTS
-from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import complete_url
 
 _LINK = {"url": "https://example.com/"}
 _FIELDS: list[tuple[str, dict[str, Any], str]] = [

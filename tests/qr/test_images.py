@@ -15,7 +15,7 @@ from tests.support.server import at_once
 from tests.support.visits import ACCEPT_JSON, new_link
 from waypost.db.schema import links
 from waypost.items.moderation import blocklist
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 from waypost.media.qrcode.render import Drawing, Format
 from waypost.urls.blocklist import HOST
 from waypost.visits import cache
@@ -212,7 +212,7 @@ def test_transparent_image_has_no_background_and_is_readable_on_paper(ana: Perso
         assert (image.mode, image.getchannel("A").getpixel((2, 2))) == ("RGBA", 0)
         paper = Image.new("RGBA", image.size, "#ffffff")
         paper.alpha_composite(image)
-        assert verify.decode(paper) == f"{BASE}/{alias}"
+        assert render.decode_image(paper) == f"{BASE}/{alias}"
     plain = _pixels(ana.client.get(f"/qr/{alias}.png?size=500").content)
     assert plain.convert("RGB").getpixel((2, 2)) == (240, 240, 255)
     assert b"#f0f0ff" not in ana.client.get(f"/qr/{alias}.svg?transparent=1").content

@@ -16,7 +16,7 @@ from tests.support.server import at_once
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.items.qr.service import own_copy
-from waypost.media.qrcode import layout, payloads, verify
+from waypost.media.qrcode import layout, payloads, render
 from waypost.media.qrcode.encode import encode
 from waypost.media.qrcode.layout import cannot_write
 from waypost.media.qrcode.outlines import Corner, loops, outlines, runs
@@ -107,7 +107,7 @@ def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
         look = {name: code[name] for name in ("modules", "eyes", "level", "margin", "caption")}
         foreground, background = code["colors"]
         drawing = design(text, Style(foreground, background, code["gradient"], **look), code["logo"])
-        verify.must_scan(drawing, text)
+        render.must_scan(drawing, text)
         assert zxing(drawing.render("png", 400)) == text, code
         if code["eyes"] not in ROUND_EYES:
             assert _is_readable(opencv, drawing, text), code
@@ -198,19 +198,19 @@ def test_auto_level_is_highest_for_size_and_rises_with_logo() -> None:
         symbol = encode(text, aspect=1.0)
         assert symbol.level in "QH"
         assert symbol.hole is not None
-        verify.must_scan(design(text, Style(), png()), text)
+        render.must_scan(design(text, Style(), png()), text)
 
 
 def test_level_too_low_for_logo_is_rejected() -> None:
     text = "https://go.example.com/abcdef"
     with pytest.raises(Problem, match="level L is too low for the logo") as caught:
-        verify.must_scan(design(text, Style(level="L"), png()), text)
+        render.must_scan(design(text, Style(level="L"), png()), text)
     assert caught.value.field == "level"
 
 
 def test_verification_rejects_unreadable_code() -> None:
     with pytest.raises(Problem, match="cannot be scanned"):
-        verify.must_scan(design("one thing"), "another thing")
+        render.must_scan(design("one thing"), "another thing")
 
 
 def test_captions_support_many_scripts() -> None:
@@ -250,7 +250,7 @@ def test_image_that_is_only_enlarged_decodes_in_every_size(length: int, margin: 
     drawing = design(text, Style(margin=margin))
     assert drawing.is_enlargement(10 * drawing.layout.width)
     sizes = [factor * drawing.layout.width for factor in (3, 4, 5, 10)]
-    assert [verify.decode(drawing.picture(size)) for size in sizes] == [text] * len(sizes)
+    assert [render.decode_image(drawing.picture(size)) for size in sizes] == [text] * len(sizes)
 
 
 @pytest.mark.parametrize("change", [{"modules": "dots"}, {"eyes": "rounded"}, {"caption": "Scan me"}])

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from tests.support.threads import in_thread
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
-from waypost.storage.s3_parts import UnfinishedUploads, signed_headers
+from waypost.storage.s3 import UnfinishedUploads, signed_headers
 
 
 @pytest.mark.parametrize(

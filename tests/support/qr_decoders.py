@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from tests.conftest import BASE, Person
 from tests.support.system_packages import library
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 
 
 def opened(data: bytes) -> Image.Image:
@@ -29,7 +29,7 @@ def opened(data: bytes) -> Image.Image:
 
 def zxing(data: bytes) -> str | None:
     """Decode with zxing-cpp."""
-    return verify.decode(opened(data))
+    return render.decode_image(opened(data))
 
 
 def opencv(data: bytes) -> str | None:

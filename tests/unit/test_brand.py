@@ -15,7 +15,7 @@ from waypost.core.errors import Problem
 from waypost.media.branding import colors
 from waypost.media.branding.brand import NO_BRAND, Brand, checked_name, dashboard_style, icon_file, logo_bytes
 from waypost.media.branding.colors import DARK, LIGHT, accents, contrast
-from waypost.media.pictures import brand_logos
+from waypost.media.pictures import picture_fetch
 
 _TOKENS = (Path(__file__).parents[2] / "web" / "src" / "tokens.css").read_text()
 _MAX_LOGO = 24 * 1024
@@ -127,7 +127,7 @@ def test_icon_is_square_logo_or_letter_or_sign(brand: Brand, media_type: str, sa
     ],
 )
 def test_logo_is_cropped_and_reduced(picture: bytes, size: tuple[int, int], *, is_transparent: bool) -> None:
-    copy = Brand("A", logo=brand_logos.own_copy(picture, field="logo"))
+    copy = Brand("A", logo=picture_fetch.brand_logo(picture, field="logo"))
     assert copy.picture is not None
     assert abs(copy.picture.width - size[0]) <= 2
     assert abs(copy.picture.height - size[1]) <= 2
@@ -140,7 +140,7 @@ def test_logo_of_any_content_is_small_and_has_no_metadata() -> None:
     out = BytesIO()
     noise.save(out, "PNG")
     with_text = out.getvalue() + b"<script>alert(1)</script>"
-    copy = logo_bytes(brand_logos.own_copy(with_text, field="logo"))
+    copy = logo_bytes(picture_fetch.brand_logo(with_text, field="logo"))
     assert len(copy) <= _MAX_LOGO
     assert b"script" not in copy
     assert Image.open(BytesIO(copy)).format == "PNG"
@@ -167,5 +167,5 @@ def _bomb() -> bytes:
 )
 def test_hostile_logo_is_rejected(picture: bytes | Callable[[], bytes], message: str) -> None:
     with pytest.raises(Problem, match=message) as raised:
-        brand_logos.own_copy(picture() if callable(picture) else picture, field="logo")
+        picture_fetch.brand_logo(picture() if callable(picture) else picture, field="logo")
     assert raised.value.field == "logo"

@@ -16,7 +16,7 @@ from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks,
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.server.app import build
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 
 pytestmark = ON_BOTH_DATABASES  # the indexes differ by database
 BARE, WWW = "https://brand.example", "https://www.brand.example"
@@ -38,8 +38,8 @@ BOTH = pytest.mark.parametrize(("main", "other"), [(BARE, WWW), (WWW, BARE)])
     ],
 )
 def test_other_host_has_or_lacks_www(host: str, other: str) -> None:
-    assert www_hosts.other_host(host) == other
-    assert not other or www_hosts.other_host(other) == host
+    assert hostnames.other_host(host) == other
+    assert not other or hostnames.other_host(other) == host
 
 
 @BOTH

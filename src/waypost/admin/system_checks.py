@@ -27,7 +27,7 @@ from waypost.db.faults import error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision, missing_tables
 from waypost.storage.factory import PROBES, lost_objects, open_store, probe
 from waypost.transfer.migrate import database as migrate_database
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
 _MIN_OPEN_FILES = 4096
@@ -96,7 +96,7 @@ def _content(settings: Settings, opened: Database) -> list[Finding]:
 
 
 def _former_domains(settings: Settings, opened: Database) -> Iterator[Finding]:
-    for host in sorted(opened.read(lambda tx: www_hosts.find(tx, settings.former))):
+    for host in sorted(opened.read(lambda tx: hostnames.find_answered(tx, settings.former))):
         text = f"The domain {host} of an account is in WAYPOST_FORMER_HOSTS, so its links do not work."
         yield Finding("W025", "error", text, f"Remove {host} from the setting.")
 

@@ -8,7 +8,7 @@ import typer
 from waypost.cli import access, console
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand, checked_color, checked_name, logo_bytes, require_name
-from waypost.media.pictures import brand_logos
+from waypost.media.pictures import picture_fetch
 
 brand = typer.Typer(no_args_is_help=True)
 _Name = Annotated[str | None, typer.Option(help="Name of the service; empty for none.")]
@@ -37,7 +37,7 @@ def change(name: _Name = None, color: _Color = None, logo: _Logo = None) -> None
     """Set the name, color or logo of the dashboard, of e-mails and of pages for visitors. Others stay as they are."""
     if name is None and color is None and logo is None:
         raise typer.BadParameter("give at least one of --name, --color and --logo")
-    picture = None if logo is None else brand_logos.own_copy(logo.read_bytes(), field="logo")
+    picture = None if logo is None else picture_fetch.brand_logo(logo.read_bytes(), field="logo")
     with access.database() as database:
         stored = database.read(store.of_installation)
         new = Brand(

@@ -37,7 +37,7 @@ from waypost.http.csrf import verify_csrf_token
 from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
-from waypost.media.favicons.store import Favicons
+from waypost.media.favicons import Favicons
 
 _BODY = "waypost.body"
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64

@@ -12,7 +12,7 @@ from waypost.dashboard.forms import VERSION, Form, Value
 from waypost.dashboard.i18n import current_language
 from waypost.http.multipart import MultipartReader, Part
 from waypost.media.branding.brand import Brand, checked_color, checked_name, require_name
-from waypost.media.pictures import brand_logos
+from waypost.media.pictures import picture_fetch
 
 
 def values(brand: Brand) -> dict[str, Value]:
@@ -43,7 +43,7 @@ def read(fields: dict[str, str], logo: bytes, stored: Brand) -> tuple[Form, Bran
     if color is not None:
         form.values["color"] = color
     kept = "" if fields.get("removelogo") else stored.logo
-    picture = form.attempt(lambda: brand_logos.own_copy(logo, field="logo")) if logo else kept
+    picture = form.attempt(lambda: picture_fetch.brand_logo(logo, field="logo")) if logo else kept
     brand = Brand(name or "", color or "", picture or "")
     if name is not None:
         form.attempt(lambda: require_name(brand, field="name"))
@@ -94,7 +94,7 @@ async def _receive_logo(part: Part, seconds: float) -> bytes:
     try:
         async with asyncio.timeout(seconds):
             async for chunk in part.as_request().stream():
-                logo += chunk[: brand_logos.MAX_BYTES + 1 - len(logo)]
+                logo += chunk[: picture_fetch.MAX_LOGO_BYTES + 1 - len(logo)]
     except TimeoutError:
         raise Problem(Kind.TOO_SLOW, "The file arrives too slowly. Please try again.", field="logo") from None
     return bytes(logo)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from waypost.core.errors import not_found
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
-from waypost.media.favicons.fetch import origin_of
+from waypost.media.favicons import origin_of
 
 pages = Router()
 PATH = "/dashboard/favicon"

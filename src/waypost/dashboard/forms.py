@@ -16,8 +16,7 @@ from waypost.api.responses import describe_fault
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.dashboard.i18n import comma, gettext, gettext_noop
-from waypost.urls.typed_urls import complete_url
-from waypost.urls.validation import is_no_address
+from waypost.urls.validation import complete_url, is_no_address
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from waypost.core.errors import Kind, Problem
 from waypost.db.signing import Signer
-from waypost.media.favicons.store import Favicons
+from waypost.media.favicons import Favicons
 
 T = TypeVar("T")
 LIFE_SECONDS = 60

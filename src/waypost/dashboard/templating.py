@@ -39,7 +39,7 @@ from waypost.dashboard.i18n import (
 )
 from waypost.dashboard.localized_names import country_name
 from waypost.db.schema.nouns import NOUNS
-from waypost.media.favicons.fetch import origin_of
+from waypost.media.favicons import origin_of
 from waypost.urls.url_parts import display_host
 
 NOT_FOUND = (

@@ -10,7 +10,7 @@ from waypost.core.settings import Settings
 from waypost.core.text_folding import folded, without_invisible
 from waypost.core.uris import ascii_host
 from waypost.db.schema import campaigns, channel_items, channels, domains
-from waypost.urls import alias_namespace, alias_rules, www_hosts
+from waypost.urls import alias_namespace, alias_rules, hostnames
 
 MAX_WORDS = 10
 """Further words of a search are ignored."""
@@ -108,7 +108,7 @@ def _word(
     name, slash, path = rest.partition("/")
     name = _without_port(name).lower()
     name = name if name.isascii() else ascii_host(name) or name
-    other = www_hosts.other_host(name)
+    other = hostnames.other_host(name)
     name = other if other in (*settings.own_hosts, *hosts) and name not in hosts else name
     alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
     own = name in settings.own_hosts or bool(slash and not name)

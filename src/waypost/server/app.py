@@ -30,7 +30,7 @@ from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.items.files.file_visits import FileVisits
 from waypost.items.links.dry_run import dry_run
-from waypost.media.favicons.store import Favicons
+from waypost.media.favicons import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.server.memory import default_cache_bytes
 from waypost.server.routers import (

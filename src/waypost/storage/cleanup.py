@@ -1,4 +1,7 @@
-"""Storage cleanup: delete objects that no file owns, and the content of files that expired long ago."""
+"""Storage cleanup: delete objects that no file owns, and the content of files that expired long ago.
+
+Objects that no file owns are recorded in one transaction, and removed later.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,15 +9,14 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db import change_log
 from waypost.db.database import Database, upsert
-from waypost.db.schema import download_grants, files, installation, orphan_objects
-from waypost.storage import orphans
+from waypost.db.schema import accounts, download_grants, files, installation, orphan_objects
 from waypost.storage.factory import lost_objects
 from waypost.storage.store import Store
 from waypost.storage.upload_locks import UploadLocks
@@ -80,7 +82,7 @@ class StorageCleaner:
 
     def _remove(self, name: str) -> None:
         self.store.remove(name)
-        self._database.write(lambda tx: orphans.forget(tx, name))
+        self._database.write(lambda tx: forget_object(tx, name))
 
     def _purge_expired(self, now: int) -> None:
         """Mark expired files, purge those that expired long ago, and delete expired download grants."""
@@ -157,6 +159,23 @@ def _purge(tx: Connection, row: Any, now: int) -> bool:
     statement = update(files).where(files.c.id == row.id, files.c.account == row.account, files.c.purged.is_(None))
     if tx.execute(statement.values(purged=now)).rowcount != 1:
         return False
-    orphans.release(tx, row.account, row.object, row.size)
+    release_object(tx, row.account, row.object, row.size)
     change_log.record(tx, row.host, row.alias)
     return True
+
+
+def forget_object(tx: Connection, name: str) -> None:
+    """Delete the record of an object that was removed from the store."""
+    tx.execute(delete(orphan_objects).where(orphan_objects.c.object == name))
+
+
+def take_back_object(tx: Connection, account: int, name: str, size: int) -> None:
+    """Undo a `release` of the same transaction, if there was one."""
+    if tx.execute(delete(orphan_objects).where(orphan_objects.c.object == name)).rowcount:
+        tx.execute(update(accounts).where(accounts.c.id == account).values(stored=accounts.c.stored + size))
+
+
+def release_object(tx: Connection, account: int, name: str, size: int) -> None:
+    """Mark an object for removal and subtract its size, in bytes, from the account's usage."""
+    tx.execute(insert(orphan_objects).values(object=name, due=clock.now(), deleting=False))
+    tx.execute(update(accounts).where(accounts.c.id == account).values(stored=accounts.c.stored - size))

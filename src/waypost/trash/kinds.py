@@ -11,7 +11,7 @@ from waypost.core.errors import Problem, taken
 from waypost.db import change_log, schema, unique_names
 from waypost.db.crud import UniqueErrors
 from waypost.db.schema.nouns import Noun, referred_first
-from waypost.urls.alias_case import fold_aliases
+from waypost.urls.alias_namespace import fold_aliases
 
 AfterRestoring = Callable[[Connection, Mapping[str, Any]], None]
 """Called with the row of each item, after all were restored with their aliases."""

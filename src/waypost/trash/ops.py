@@ -16,7 +16,7 @@ from waypost.core.errors import not_found
 from waypost.db import account_rows, crud, page_counters
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, trash
-from waypost.storage import orphans
+from waypost.storage import cleanup
 from waypost.trash import restoring, snapshots
 from waypost.trash.kinds import KINDS
 from waypost.trash.restoring import Entry
@@ -99,7 +99,7 @@ def move(tx: Connection, account: int, name: str, ids: Iterable[int], remove: Re
     _keep_aliases(tx, zip(rows, entries, strict=True))
     if name == "file":
         for snapshot in taken:
-            orphans.take_back(tx, account, snapshot.values["object"], snapshot.values["size"])
+            cleanup.take_back_object(tx, account, snapshot.values["object"], snapshot.values["size"])
     return batch
 
 
@@ -168,7 +168,7 @@ def _purge(tx: Connection, account: int, ids: set[int]) -> int:
     _keep_aliases(tx, (({"host": entry.host, "alias": entry.alias}, None) for entry in entries))
     for row in (entry.content["row"] for entry in entries if entry.kind == "file"):
         if row["purged"] is None:
-            orphans.release(tx, account, row["object"], row["size"])
+            cleanup.release_object(tx, account, row["object"], row["size"])
     return len(entries)
 
 

@@ -1,20 +1,23 @@
 """The aliases of every host: of links, files, QR codes, bio pages and campaign slugs.
 
-A host is "" for the service's own, the name of a branded domain, or ROTATORS for the slugs below `/r/`.
+A host is "" for the service's own, the name of a branded domain, or ROTATORS for the slugs below `/r/`. Aliases of a
+branded domain can ignore case: they are stored in lower case (decision 61).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, text, update
+from sqlalchemy import Connection, bindparam, delete, select, text, update
+from sqlalchemy.exc import IntegrityError
 
-from waypost.core.errors import Problem, taken, unavailable
+from waypost.core.errors import Problem, invalid, taken, unavailable
 from waypost.db import change_log
 from waypost.db.database import upsert
 from waypost.db.driver_statements import DriverChange
-from waypost.db.schema import aliases, domains, nouns
+from waypost.db.schema import aliases, domains, files, links, nouns, trash
 from waypost.urls import alias_rules
+from waypost.urls.alias_rules import fold_case
 
 OWN, ROTATORS = nouns.OWN, nouns.ROTATORS
 TAKEN = "That alias is taken. Please choose another one."
@@ -31,6 +34,16 @@ _CLAIM = DriverChange(
         " WHERE aliases.account = excluded.account AND aliases.kind IS NULL AND aliases.item IS NULL RETURNING alias"
     )
 )
+_MAX_CHANGES = 100_000  # in one transaction
+_BY_OLD = (aliases.c.host == bindparam("of_host"), aliases.c.alias == bindparam("old"))
+_RENAME = update(aliases).where(*_BY_OLD).values(alias=bindparam("new"))
+_DELETE_ALIAS = delete(aliases).where(*_BY_OLD)
+_RENAME_ITEM = {
+    kind: update(table)
+    .where(table.c.id == bindparam("of_item"), table.c.account == bindparam("of_account"))
+    .values(alias=bindparam("new"))
+    for kind, table in (("link", links), ("file", files), (None, trash))
+}
 
 
 @dataclass(frozen=True)
@@ -151,3 +164,50 @@ def owned_item(tx: Connection, account: int, kind: str, *, host: str, alias: str
     """Return the id of the alias's item, if it is of this kind and belongs to the account."""
     holder = find(tx, host, alias)
     return holder.item if holder and (holder.account, holder.kind) == (account, kind) else None
+
+
+def fold_aliases(tx: Connection, host: str) -> None:
+    """Store the aliases of a host in lower case. Raises INVALID on `ignorecase` if two differ only by case.
+
+    Raises UNAVAILABLE if another transaction adds such an alias at the same time.
+    """
+    a = aliases.c
+    rows = tx.execute(select(a.alias, a.account, a.kind, a.item).where(a.host == host)).all()
+    by_folded: dict[str, list[Any]] = {}
+    for row in rows:
+        by_folded.setdefault(fold_case(row.alias), []).append(row)
+    kept = {new: _kept(same) for new, same in by_folded.items()}
+    dropped = [row for new, same in by_folded.items() for row in same if row is not kept[new]]
+    changed = [(new, row) for new, row in kept.items() if new != row.alias]
+    if len(changed) > _MAX_CHANGES:
+        raise invalid("ignorecase", f"ignorecase can be turned on with at most {_MAX_CHANGES:,} mixed-case aliases.")
+    _execute(tx, _DELETE_ALIAS, [{"of_host": host, "old": row.alias} for row in dropped])
+    try:
+        _execute(tx, _RENAME, [{"of_host": host, "old": row.alias, "new": new} for new, row in changed])
+    except IntegrityError as error:  # another transaction has just added the lower-case alias
+        raise unavailable() from error
+    for kind, rename in _RENAME_ITEM.items():
+        items = [
+            {"of_item": row.item, "of_account": row.account, "new": new}
+            for new, row in changed
+            if row.kind == kind and row.item is not None
+        ]
+        _execute(tx, rename, items)
+
+
+def _kept(same: Sequence[Any]) -> Any:
+    """Return the one of these aliases that remains: the one in use or in the trash, or any of the previous aliases."""
+    used = [row for row in same if row.item is not None]
+    if len(used) > 1:
+        first, second = used[0].alias, used[1].alias
+        message = (
+            f"ignorecase cannot be turned on: {first} and {second} differ only by case. Rename one, or delete it from"
+            " the trash."
+        )
+        raise invalid("ignorecase", message)
+    return (used or same)[0]
+
+
+def _execute(tx: Connection, statement: Any, parameters: Sequence[dict[str, Any]]) -> None:
+    if parameters:
+        tx.execute(statement, parameters)

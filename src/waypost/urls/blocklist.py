@@ -24,7 +24,7 @@ from waypost.core.text_folding import INVISIBLE
 from waypost.core.uris import url_host
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
-from waypost.urls import validation, www_hosts
+from waypost.urls import hostnames, validation
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
     from waypost.core.settings import Settings
@@ -103,7 +103,7 @@ def preloaded(tx: Connection, destinations: Iterable[str], *, settings: "Setting
     for url in destinations:
         with suppress(Problem):  # the check of the URL itself raises it
             hosts.add(validation.foreign_host(url, field="url", settings=settings))
-    branded = www_hosts.find(tx, hosts).keys() if hosts else set()
+    branded = hostnames.find_answered(tx, hosts).keys() if hosts else set()
     _preloaded[tx] = _Preloaded(read(tx), frozenset(hosts), frozenset(branded))
     try:
         yield
@@ -127,7 +127,7 @@ def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterabl
     """Return the foreign host if it is a branded domain, the blocked ones of the hosts, and all words."""
     known = _preloaded.get(tx)
     if known is None or (foreign_host and foreign_host not in known.hosts):
-        foreign = www_hosts.named("foreign_host", foreign_host)
+        foreign = hostnames.named("foreign_host", foreign_host)
         if len(hosts) <= _FEW_HOSTS:
             padded = [*hosts, *[""] * (_FEW_HOSTS - len(hosts))]
             parameters = {f"host{n}": host for n, host in enumerate(padded)}
@@ -139,7 +139,7 @@ def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterabl
 
 
 _entry = blocklist_entries.c
-_branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(www_hosts.is_named("foreign_host"))
+_branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(hostnames.is_named("foreign_host"))
 
 
 def _select_entries(is_of_hosts: ColumnElement[bool]) -> CompoundSelect[Any]:

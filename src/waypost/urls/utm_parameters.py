@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from waypost.urls.query import joined, name_of
+from waypost.urls.url_parts import joined_queries, parameter_name
 
 NAMES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 
@@ -44,9 +44,9 @@ def write_parameters(url: str, values: Mapping[str, str]) -> str:
     rest, mark, fragment = url.strip().partition("#")
     before, _, query = rest.partition("?")
     removed = {name for name, value in values.items() if not value}
-    kept = "&".join(pair for pair in query.split("&") if pair and name_of(pair) not in removed)
+    kept = "&".join(pair for pair in query.split("&") if pair and parameter_name(pair) not in removed)
     added = "&".join(f"{name}={quote(value, safe=_UNQUOTED)}" for name, value in values.items() if value)
-    written = joined(kept, added)
+    written = joined_queries(kept, added)
     return before + ("?" + written if written else "") + mark + fragment
 
 

@@ -1,4 +1,4 @@
-"""Validation of URLs: destinations, images, webhooks (decision 44)."""
+"""Validation of URLs: destinations, images, webhooks (decision 44), also as people type them."""
 
 import re
 from typing import TYPE_CHECKING
@@ -6,10 +6,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from waypost.core.errors import Problem, invalid
 from waypost.core.uris import MAX_DESTINATION, exceeds, to_uri, url_host
-from waypost.urls.typed_urls import complete_url
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
     from waypost.core.settings import Settings
+
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")
@@ -20,6 +20,10 @@ _NO_ADDRESS = re.compile(r"[^ ]+ must begin with http://, https://.*, such as ht
 _NUMBER_SCHEMES = frozenset({"tel", "sms", "smsto"})
 """Schemes of phone numbers, in which an encoded space cannot be dialed."""
 _WEB_PORTS = {"http": 80, "https": 443}
+# `example.com`, `//example.com:8080/path`: a host with a dot, without a scheme. An e-mail address is none.
+_HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
+_SCHEME_TWICE = re.compile(r"\A(?:https?://)+(?=https?://)", re.IGNORECASE)
+_EMPTY_PORT = re.compile(r"\A((?:https?:)?//[^\s/?#]*[^\s/?#:]):(?=[/?#]|\Z)", re.IGNORECASE)
 
 
 def web_url(value: str, *, field: str) -> str:
@@ -89,6 +93,17 @@ def loop(field: str) -> Problem:
 def host_of(url: str) -> str | None:
     """Return the host of a URL that `web_url` has accepted."""
     return url_host(urlsplit(url).hostname or "")
+
+
+def complete_url(text: str) -> str:
+    """Return a URL that a person typed, trimmed and with `https://` if it has a host with a dot but no scheme.
+
+    A scheme that was typed in front of a pasted URL, and the colon of a missing port, are removed. Other text is
+    returned trimmed, so that the validation rejects it (decision 94).
+    """
+    text = _EMPTY_PORT.sub(r"\1", _SCHEME_TWICE.sub("", text.strip()))
+    match = _HOST_WITHOUT_SCHEME.fullmatch(text)
+    return f"https://{match[1]}" if match else text
 
 
 def _usable(url: str, field: str) -> str:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from waypost.clicks.classify import language_ranges
 from waypost.core.uris import MAX_LOCATION, exceeds
-from waypost.urls.query import with_queries
+from waypost.urls.url_parts import with_queries
 from waypost.visits.link_record import LinkView
 
 ExpiryReason = Literal["expired", "limit", "gone"]

@@ -8,7 +8,7 @@ from waypost.core.settings import ROOT_PAGE, Settings
 from waypost.db.schema import domains
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 from waypost.urls.alias_namespace import OWN
 
 
@@ -38,7 +38,7 @@ class DomainView:
 OWN_HOST = DomainView(0, 0, OWN, "", "", "")
 _COLUMNS = ("id", "account", "host", "scheme", "redirectroot", "redirect404", "ignorecase")
 _BRAND_COLUMNS = ("brandname", "brandcolor", "brandlogo")
-_DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).where(www_hosts.is_named("host"))
+_DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).where(hostnames.is_named("host"))
 
 
 def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
@@ -47,7 +47,7 @@ def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | N
         root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
         brand = store.of_installation(tx)
         return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect, brand=brand)
-    row = tx.execute(_DOMAIN, www_hosts.named("host", host)).first()
+    row = tx.execute(_DOMAIN, hostnames.named("host", host)).first()
     if row is None:
         return None
     brand = Brand(*row[len(_COLUMNS) :]).or_else(store.of_installation(tx))

@@ -12,7 +12,7 @@ from waypost.http.client_ip import client_ip, is_private
 from waypost.media.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
-from waypost.urls.query import with_queries
+from waypost.urls.url_parts import with_queries
 from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host

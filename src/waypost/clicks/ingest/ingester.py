@@ -60,7 +60,7 @@ from waypost.db.schema import (
 )
 from waypost.db.schema import moved_items as moved_table
 from waypost.trash import ops as trash
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 
 RETENTION_SECONDS = 60
 _MAX_ROWS = 20_000
@@ -311,7 +311,7 @@ class Ingester:
     def _read_own_hosts(self, tx: Connection) -> None:
         """Read the hosts of branded domains. There are few, compared with the visits of a batch."""
         rows = tx.execute(select(domains.c.host, domains.c.alsowww))
-        branded = {name for row in rows for name in www_hosts.names(row.host, alsowww=row.alsowww)}
+        branded = {name for row in rows for name in hostnames.names_of(row.host, alsowww=row.alsowww)}
         self._parser.own_hosts = self._hosts | branded
 
     def _ensure_partitions(self, days: set[int]) -> None:

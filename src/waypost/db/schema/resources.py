@@ -44,7 +44,7 @@ aliases = Table(
 )
 
 # With `alsowww`, a domain answers the same host with or without `www.` too. The last two indexes are over the host name
-# without and with it that each domain answers, so that no other domain has one of both (waypost.urls.www_hosts).
+# without and with it that each domain answers, so that no other domain has one of both (waypost.urls.hostnames).
 domains = owned(
     "domains",
     Column("host", Text, nullable=False, doc="Host name."),

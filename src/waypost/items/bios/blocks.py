@@ -11,7 +11,7 @@ from waypost.core import clock
 from waypost.core.errors import Problem, in_entry, invalid
 from waypost.db.schema import bio_blocks
 from waypost.items.bios import embeds
-from waypost.urls import blocklist, redirect_loops, validation
+from waypost.urls import blocklist, hostnames, validation
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
     from waypost.core.settings import Settings
@@ -159,7 +159,7 @@ def _refuse_loop(tx: Connection, url: str, settings: "Settings") -> None:
     if not _BLOCK_PATH.match(unquote(urlsplit(url).path)):
         return
     try:
-        redirect_loops.refuse_own(tx, url, field="blocks", settings=settings)
+        hostnames.refuse_own(tx, url, field="blocks", settings=settings)
     except Problem:
         message = "blocks must not link to a block of a bio page: that could cause a redirect loop."
         raise invalid("blocks", message) from None

@@ -20,8 +20,7 @@ from waypost.items.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, 
 from waypost.items.bios.profile_urls import profile_url
 from waypost.items.bios.schemas import CardBlock
 from waypost.urls import blocklist
-from waypost.urls.typed_urls import complete_url
-from waypost.urls.validation import is_no_address
+from waypost.urls.validation import complete_url, is_no_address
 
 DESIGN_FLAGS = ("own", "blend", "autotext", "autobuttontext")
 DESIGN_FIELDS = {"background": "background", "gradient": "gradient", "picture": "backdrop", "text": "textcolor"}

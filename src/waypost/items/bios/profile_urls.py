@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import complete_url
 
 # SVG paths in a square of 24 by 24, drawn with a stroke width of 2.
 _ICONS = {

@@ -17,8 +17,8 @@ from waypost.core.errors import Problem
 from waypost.items.domains import ops, ownership_check
 from waypost.media.branding import store as brands
 from waypost.media.branding.brand import MAX_NAME, checked_name
-from waypost.media.pictures import brand_logos
-from waypost.urls import www_hosts
+from waypost.media.pictures import picture_fetch
+from waypost.urls import hostnames
 from waypost.urls.short_urls import origin
 
 _MAX_LOGO_LENGTH = 3 * 1024 * 1024  # characters: Base64 takes four for three bytes
@@ -84,7 +84,7 @@ def _brand_field(field: str, check: Callable[..., str]) -> AfterValidator:
 
 _BrandName = Annotated[str, _brand_field("brandname", checked_name), _BRAND_NAME]
 _BrandColor = Annotated[Color, _BRAND_COLOR]
-_BrandLogo = Annotated[str, _brand_field("brandlogo", brand_logos.from_data_url), _BRAND_LOGO]
+_BrandLogo = Annotated[str, _brand_field("brandlogo", picture_fetch.brand_logo_of_url), _BRAND_LOGO]
 
 
 class NewDomain(Body):
@@ -185,7 +185,7 @@ def refuse_elsewhere(context: RequestContext, body: NewDomain) -> None:
     scheme, host = ops.parse(body.domain, context.settings)
     if context.settings.checks_domains:
         ask(context, scheme, host)
-        if body.alsowww and (other := www_hosts.other_host(host)):
+        if body.alsowww and (other := hostnames.other_host(host)):
             ask(context, scheme, other, field="alsowww")
 
 

@@ -15,7 +15,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains
 from waypost.media.branding import store as brands
 from waypost.media.branding.brand import NO_BRAND, Brand, require_name
-from waypost.urls import alias_case, blocklist, redirect_loops, validation, www_hosts
+from waypost.urls import alias_namespace, blocklist, hostnames, validation
 
 _TAKEN = taken("domain", "That domain is in use already.")
 _URLS = ("redirectroot", "redirect404")
@@ -37,12 +37,12 @@ class Domain:
     @property
     def other_host(self) -> str:
         """The same host with or without `www.`; "" if there is no such host name."""
-        return www_hosts.other_host(self.host)
+        return hostnames.other_host(self.host)
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """The host names that it answers."""
-        return www_hosts.names(self.host, alsowww=self.alsowww)
+        return hostnames.names_of(self.host, alsowww=self.alsowww)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fiel
     change_log.record(tx, host)
     added = get_owned(tx, account, crud.add(tx, domains, account, values, _unique_errors(host)))
     if added.ignorecase:  # it may have had aliases before
-        alias_case.fold_aliases(tx, host)
+        alias_namespace.fold_aliases(tx, host)
     return added
 
 
@@ -113,8 +113,8 @@ def _free_columns(
     blank = Domain(id=0, scheme=scheme, host=host, redirectroot="", redirect404="", ignorecase=False, alsowww=False)
     values = _checked(tx, blank, fields, settings)
     errors = _unique_errors(host)
-    for name in www_hosts.find(tx, www_hosts.names(host, alsowww=bool(values.get("alsowww")))):
-        raise errors["domains_www_host_unique" if name.startswith(www_hosts.WWW) else "domains_bare_host_unique"]
+    for name in hostnames.find_answered(tx, hostnames.names_of(host, alsowww=bool(values.get("alsowww")))):
+        raise errors["domains_www_host_unique" if name.startswith(hostnames.WWW) else "domains_bare_host_unique"]
     return {"scheme": scheme, "host": host, **values}
 
 
@@ -132,7 +132,7 @@ def change(tx: Connection, account: int, domain: int, *, settings: Settings, **f
     crud.change(tx, domains, account, domain, values, _unique_errors(before.host))
     change_log.record(tx, before.host)
     if fields.get("ignorecase") and not before.ignorecase:
-        alias_case.fold_aliases(tx, before.host)
+        alias_namespace.fold_aliases(tx, before.host)
 
 
 def remove(tx: Connection, account: int, domain: int) -> None:
@@ -150,8 +150,8 @@ def everyone(tx: Connection) -> list[Listed]:
 
 def find(tx: Connection, host: str) -> tuple[int, Domain]:
     """Return a domain by its host name, and the id of its account. Raises NOT_FOUND."""
-    query = select(domains).where(www_hosts.is_named("host"))
-    row = tx.execute(query, www_hosts.named("host", host.strip().lower())).mappings().first()
+    query = select(domains).where(hostnames.is_named("host"))
+    row = tx.execute(query, hostnames.named("host", host.strip().lower())).mappings().first()
     if row is None:
         raise Problem(Kind.NOT_FOUND, f"There is no branded domain {host}. `waypost domain list` shows all of them.")
     return row["account"], _domain(row)
@@ -160,7 +160,7 @@ def find(tx: Connection, host: str) -> tuple[int, Domain]:
 def hosts_of(tx: Connection, account: int, host: str) -> tuple[str, ...]:
     """Return the host names that the account's domain of a host answers; the host alone if there is no such domain."""
     query = select(domains.c.alsowww).where(domains.c.account == account, domains.c.host == host)
-    return www_hosts.names(host, alsowww=bool(tx.execute(query).scalar()))
+    return hostnames.names_of(host, alsowww=bool(tx.execute(query).scalar()))
 
 
 def move(tx: Connection, host: str, account: int) -> None:
@@ -197,9 +197,9 @@ def _domain(row: RowMapping) -> Domain:
 
 def _unique_errors(host: str) -> crud.UniqueErrors:
     """Return the problems of a domain if another one has its host, or the same with or without `www.`."""
-    other = www_hosts.other_host(host)
+    other = hostnames.other_host(host)
     other_taken = taken("alsowww", f"alsowww cannot be turned on: {other} is in use already.")
-    is_www = host.startswith(www_hosts.WWW)
+    is_www = host.startswith(hostnames.WWW)
     return {
         "domains_host_unique": _TAKEN,
         "domains_bare_host_unique": other_taken if is_www else _TAKEN,
@@ -212,7 +212,7 @@ def _checked(tx: Connection, before: Domain, fields: Fields, settings: Settings)
     also_www = bool(fields.get("alsowww", before.alsowww))
     if also_www and not before.alsowww:
         _require_other_host(before, [name for name in _URLS if name not in fields], settings)
-    hosts = www_hosts.names(before.host, alsowww=also_www)
+    hosts = hostnames.names_of(before.host, alsowww=also_www)
     for name, value in fields.items():
         assert value is None or isinstance(value, str | bool)
         if not isinstance(value, str) or name not in _URLS:
@@ -253,6 +253,6 @@ def _require_name(before: Brand, fields: Fields) -> None:
 
 
 def _refuse_redirect_loop(tx: Connection, url: str, *, hosts: Sequence[str], field: str, settings: Settings) -> None:
-    redirect_loops.refuse_own(tx, url, field=field, settings=settings)
+    hostnames.refuse_own(tx, url, field=field, settings=settings)
     if validation.host_of(url) in hosts:
         raise invalid(field, f"{field} must not lead to the domain itself: that would create a redirect loop.")

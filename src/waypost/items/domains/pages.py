@@ -16,7 +16,7 @@ from waypost.http import safe_client
 from waypost.items.domains import ops
 from waypost.items.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere, refuse_other_elsewhere
 from waypost.items.domains.ownership_check import NotPointingHere
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 from waypost.urls.short_urls import origin
 
 pages = Router()
@@ -212,7 +212,7 @@ def _addresses(domain: ops.Domain) -> Sequence[str]:
 
 def _other_host(context: PageContext, host: str) -> str:
     """Return the host with or without `www.` that the domain can answer too; "" if there is none."""
-    other = www_hosts.other_host(host)
+    other = hostnames.other_host(host)
     return "" if other in context.settings.own_hosts else other
 
 

@@ -17,7 +17,7 @@ from waypost.db.schema import accounts, aliases, domains, files, orphan_objects,
 from waypost.db.schema.nouns import NOUNS
 from waypost.search import items
 from waypost.search.words import Word
-from waypost.storage import orphans
+from waypost.storage import cleanup
 from waypost.urls import alias_namespace, hostnames
 
 R = TypeVar("R", bound="File")
@@ -214,7 +214,7 @@ def remove(tx: Connection, account: int, file: int) -> None:
     object_name = tx.execute(select(files.c.object).where(*is_owned)).scalar_one()
     alias_namespace.release(tx, host=before.host, alias=before.alias)
     if before.purged is None:
-        orphans.release(tx, account, object_name, before.size)
+        cleanup.release_object(tx, account, object_name, before.size)
     crud.remove(tx, files, account, file)
 
 

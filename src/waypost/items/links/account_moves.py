@@ -45,7 +45,7 @@ from waypost.db.schema import (
     submissions,
 )
 from waypost.items.links import ops
-from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
+from waypost.urls import alias_namespace, alias_rules, hostnames
 
 T = TypeVar("T")
 _AT_ONCE = 500
@@ -177,7 +177,7 @@ def _refusal(known: _Known, row: Any) -> str:
         host = hostnames.resolve_domain(tx, request.target, str(request.domain), settings=known.settings)
         alias = alias_namespace.canonical(tx, host, alias_rules.check(row.alias, host=host, field="alias"))
         alias_namespace.require_free(tx, request.target, host=host, alias=alias)
-        redirect_loops.refuse_own(tx, row.url, field="domain", settings=known.settings)
+        hostnames.refuse_own(tx, row.url, field="domain", settings=known.settings)
     except Problem as problem:
         return problem.message
     if (host, alias) in known.claimed:

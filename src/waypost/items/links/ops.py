@@ -29,7 +29,7 @@ from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.items.links import dead_links
 from waypost.items.links.columns import Fields, Status, search_text, to_columns
-from waypost.urls import alias_namespace, alias_rules, hostnames, redirect_loops
+from waypost.urls import alias_namespace, alias_rules, hostnames
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     change_log.record(tx, host, alias)
     if host != before.host and "url" not in fields:
         # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
-        redirect_loops.refuse_own(tx, before.url, field="domain", settings=settings)
+        hostnames.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns, "host": host, "alias": alias}
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
     edits.record(tx, account, "link", link)

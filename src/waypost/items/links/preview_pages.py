@@ -16,7 +16,7 @@ from waypost.items.links.destination_card import Card
 from waypost.items.links.form import GROUPS, suggest_groups
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import complete_url
 
 pages = Router()
 

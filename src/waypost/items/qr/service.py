@@ -13,7 +13,7 @@ from waypost.items.qr.ops import Draft
 from waypost.items.qr.schemas import CodeChange, NewCode
 from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
-from waypost.media.qrcode import verify
+from waypost.media.qrcode import render
 from waypost.media.qrcode.render import Drawing, design
 
 _KEPT_SIDE = 640  # pixels: what the largest picture shows of it
@@ -121,5 +121,5 @@ def draft(context: RequestContext, body: NewCode) -> Draft:
 def prove(new: Draft) -> Drawing:
     """The drawing, read back. Raises INVALID on what has to change (decision 33)."""
     drawing = design(new.text, new.style, new.logo)
-    verify.must_scan(drawing, new.text)
+    render.must_scan(drawing, new.text)
     return drawing

@@ -1,4 +1,7 @@
-"""The bytes of a picture from wherever the client has it: a public URL, a `data:` URL, or a file of the account."""
+"""The bytes of a picture from wherever the client has it: a public URL, a `data:` URL, or a file of the account.
+
+Logos of brands are stored as our own copies: small PNG images that hold nothing but the picture.
+"""
 
 import base64
 import binascii
@@ -14,7 +17,8 @@ from waypost.core.errors import invalid
 from waypost.core.settings import Settings
 from waypost.db.schema import files
 from waypost.http import safe_client
-from waypost.media.pictures.decoding import Rules
+from waypost.media.branding.brand import DATA_PREFIX
+from waypost.media.pictures.decoding import Rules, decode
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.urls import alias_namespace, hostnames, validation
 
@@ -22,6 +26,8 @@ _SECONDS = 8
 _DATA = re.compile(r"data:([a-z0-9.+/-]*)((?:;[a-z0-9=-]+)*),", re.IGNORECASE)
 
 T = TypeVar("T")
+MAX_LOGO_BYTES = 2 * 1024 * 1024
+_DECODED_SIDE = 1024  # pixels, before transparent edges are cut off
 
 
 class PictureOwner(Protocol):
@@ -91,6 +97,17 @@ def from_data(url: str, rules: Rules) -> bytes:
         raise invalid(field, f"{field} is not valid Base64.") from error
 
 
+def brand_logo_of_url(url: str, *, field: str) -> str:
+    """Return our own copy of the picture in a `data:` URL, as one. Raises INVALID on the field."""
+    rules = _logo_rules(field)
+    return brand_logo(from_data(url, rules), field=field)
+
+
+def brand_logo(data: bytes, *, field: str) -> str:
+    """Return a picture as a `data:` URL of a PNG of at most 24 KiB. Raises INVALID on the field."""
+    return DATA_PREFIX + base64.b64encode(decode(data, _logo_rules(field), "brand")).decode()
+
+
 def _load_own_file(owner: PictureOwner, source: str, rules: Rules) -> bytes | None:
     """Return the bytes of the account's file with that alias or short URL; None if they do not exist."""
     stored = owner.read(lambda tx: _find_file(tx, owner.account, source, owner.settings))
@@ -111,3 +128,7 @@ def _find_file(tx: Connection, account: int, short: str, settings: Settings) -> 
     kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
     row = tx.execute(kept.where(files.c.account == account)).first()
     return (row.object, row.size) if row else None
+
+
+def _logo_rules(field: str) -> Rules:
+    return Rules(field, _DECODED_SIDE, max_bytes=MAX_LOGO_BYTES)

@@ -1,30 +1,91 @@
 """URLs in codes, cards and events, and the phone numbers and mailboxes in them (decision 73). Pure.
 
-Each function raises INVALID on `data`, and returns the URI and its fault: why no phone can use it, and the repair. Only
-codes that were stored before the rule can have one.
+Each function raises INVALID on `data`. Those of URLs return the URI and its fault: why no phone can use it, and the
+repair. Only codes that were stored before the rule can have one. E-mail has recipients and fields (RFC 6068).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from email_validator import EmailNotValidError, validate_email
+
 from waypost.core import phone_numbers
-from waypost.core.errors import Problem
-from waypost.core.uris import to_uri
-from waypost.media.qrcode import mail_fields
-from waypost.media.qrcode.payload_fields import chat_number, line, message_number
+from waypost.core.errors import Problem, invalid
+from waypost.core.uris import component, to_uri, with_query
+from waypost.media.qrcode.payload_fields import chat_number, crlf, line, message_number, must_be_text
 from waypost.urls import validation
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings
     from waypost.core.settings import Settings
 
+
+_SCHEME = re.compile(r"mailto:", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;]")
+_FIELDS = ("to", "cc", "bcc", "subject", "body")
+_RECIPIENTS = ("to", "cc", "bcc")
 _CHAT_PAGES = {"api.whatsapp.com": "/send", "web.whatsapp.com": "/send"}
 _PARAMETERS = re.compile(r";[a-z][a-z-]*=.*", re.IGNORECASE | re.DOTALL)
 _CONTEXT = re.compile(r";phone-context=", re.IGNORECASE)
 _VISUAL_SEPARATORS = re.compile(r"[-.()]")  # of RFC 3966: phones skip them
 _RECIPIENTS_END = re.compile(r"[?&;]")
 _CHAT_NUMBER = re.compile(r"[+(]?[0-9(]")
+
+
+def email(value: str, *, field: str = "data.email") -> str:
+    """Return one e-mail address, its host in ASCII (decision 64)."""
+    address = _SCHEME.sub("", line(value), count=1)
+    try:
+        parts = validate_email(address, check_deliverability=False, test_environment=True)
+    except EmailNotValidError as error:
+        message = f"{field} must be a valid e-mail address, such as ana@example.com. Separate several with commas."
+        raise invalid("data", message) from error
+    return f"{parts.local_part}@{parts.ascii_domain}"
+
+
+def mailto(typed: str, subject: str, body: str) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Return the fields of an e-mail, and its recipients. `typed`: addresses, or a whole `mailto:` URI."""
+    fields = _uri_fields(line(typed))
+    for name, value in (("subject", subject), ("body", body)):
+        if value and fields.get(name, value) != value:
+            raise invalid("data", f"data.{name} differs from the one in data.email; send one of them.")
+        fields[name] = value or fields.get(name, "")
+    for name in _RECIPIENTS:
+        addresses = [email(part) for part in _SEPARATOR.split(fields.get(name, "")) if part.strip()]
+        fields[name] = ",".join(addresses)
+    if not fields["to"]:
+        raise invalid("data", "data.email must have a recipient, such as ana@example.com.")
+    return fields, fields["to"].split(",")
+
+
+def mailto_uri(fields: Mapping[str, str]) -> str:
+    """Return the `mailto:` URI."""
+    others = {"cc": fields["cc"], "bcc": fields["bcc"], "subject": fields["subject"], "body": crlf(fields["body"])}
+    return with_query(f"mailto:{component(fields['to'], safe='@,')}", **others)
+
+
+def _uri_fields(text: str) -> dict[str, str]:
+    """Return the fields of a `mailto:` URI; text without the scheme are the recipients. A plus is no space."""
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        return {"to": text}
+    recipients, _, query = text[scheme.end() :].partition("?")
+    fields = {"to": _decoded(recipients, "to")}
+    for pair in filter(None, query.split("&")):
+        name, _, value = pair.partition("=")
+        name = unquote(name).lower()
+        if name not in _FIELDS or (name in fields and name != "to"):
+            raise invalid("data", f"data.email must be a mailto: URI with each of {', '.join(_FIELDS)} once at most.")
+        value = _decoded(value, name)
+        fields[name] = f"{fields['to']},{value}" if name == "to" else value
+    return fields
+
+
+def _decoded(value: str, name: str) -> str:
+    text = unquote(value)
+    must_be_text(text, name=f"data.{name}")
+    return text if name == "body" else line(text, name=f"data.{name}")
 
 
 def url(value: str, settings: "Settings") -> tuple[str, str]:
@@ -75,7 +136,7 @@ def _message_fault(parts: SplitResult) -> str:
 
 def _mail_fault(parts: SplitResult) -> str:
     for recipient in filter(None, parts.path.split(",")):
-        mail_fields.email(unquote(recipient), field="data")
+        email(unquote(recipient), field="data")
     return ""
 
 

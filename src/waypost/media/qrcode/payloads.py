@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 from waypost.core.errors import invalid
 from waypost.core.settings import Settings
 from waypost.core.uris import with_query
-from waypost.media.qrcode import addresses, mail_fields, payload_fields, vcard
+from waypost.media.qrcode import addresses, payload_fields, vcard
 from waypost.urls.blocklist import find_urls
 
 Type = Literal["text", "vcard", "link", "email", "phone", "sms", "wifi", "event", "geo", "whatsapp", "app", "crypto"]
@@ -99,8 +99,8 @@ def _email_object(data: payload_fields.Fields, _settings: Settings) -> Content:
 
 
 def _mail(typed: str, subject: str, body: str) -> Content:
-    fields, recipients = mail_fields.mailto(typed, subject, body)
-    uri = mail_fields.mailto_uri(fields)
+    fields, recipients = addresses.mailto(typed, subject, body)
+    uri = addresses.mailto_uri(fields)
     return Content("email", uri, uri=uri, name=", ".join(recipients), messages=(fields["subject"], fields["body"]))
 
 

@@ -7,8 +7,7 @@ from io import BytesIO
 from PIL import Image
 
 from waypost.media.qrcode.encode import EYE, Symbol
-from waypost.media.qrcode.gradients import linear_ends
-from waypost.media.qrcode.layout import STROKES, Box, Card, Corners, Layout, eye_corners, letters
+from waypost.media.qrcode.layout import STROKES, Box, Card, Corners, Layout, eye_corners, letters, linear_ends
 from waypost.media.qrcode.outlines import Corner, loops, outlines, strokes
 from waypost.media.qrcode.styles import Gradient, Rgb, Style, rgb
 

@@ -7,8 +7,7 @@ from io import BytesIO
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from waypost.media.qrcode.encode import EYE, Symbol
-from waypost.media.qrcode.gradients import share
-from waypost.media.qrcode.layout import EYE_CORNERS, FONT, STROKES, Box, Card, Layout, eye_corners
+from waypost.media.qrcode.layout import EYE_CORNERS, FONT, STROKES, Box, Card, Layout, eye_corners, gradient_share
 from waypost.media.qrcode.styles import Eyes, Gradient, Modules, Rgb, Style, rgb
 
 _FINE = 4  # how many times finer than the picture round things are drawn
@@ -135,7 +134,7 @@ def _run(kind: str, angle: int) -> Image.Image:
     fine = 64
     middles = [(place + 0.5) / fine for place in range(fine)]
     return Image.frombytes(
-        "L", (fine, fine), bytes(round(255 * share(kind, angle, x, y)) for y in middles for x in middles)
+        "L", (fine, fine), bytes(round(255 * gradient_share(kind, angle, x, y)) for y in middles for x in middles)
     )
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from html import escape
 
 from waypost.media.qrcode.encode import EYE, Symbol
-from waypost.media.qrcode.gradients import linear_ends
-from waypost.media.qrcode.layout import STROKES, Box, Card, Layout, eye_corners, letters
+from waypost.media.qrcode.layout import STROKES, Box, Card, Layout, eye_corners, letters, linear_ends
 from waypost.media.qrcode.outlines import Corner, Stroke, loops, outlines, strokes
 from waypost.media.qrcode.styles import Eyes, Gradient, Style
 

@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from waypost.core import clock
 from waypost.core.errors import invalid
-from waypost.media.qrcode.addresses import web
-from waypost.media.qrcode.mail_fields import email
+from waypost.media.qrcode.addresses import email, web
 from waypost.media.qrcode.payload_fields import crlf, phone
 
 NUMBERS = ("phone", "homephone", "cell", "fax")

@@ -25,7 +25,7 @@ from waypost.transfer.imports.planned_rows import Content
 from waypost.transfer.imports.plans import BATCH, Conflicts, Folders
 from waypost.transfer.imports.row_outcome import Candidate, find_fate
 from waypost.transfer.imports.source_row import MAX_URL, Record
-from waypost.urls import alias_rules, blocklist, hostnames, validation, www_hosts
+from waypost.urls import alias_rules, blocklist, hostnames, validation
 from waypost.urls.alias_namespace import OWN
 
 _MAX_HOST = 253
@@ -249,7 +249,7 @@ class _Planner:
                     blocklist.refuse(tx, [candidate.url], field="url")
             except Problem as problem:
                 candidate.problem = problem.message
-        for host in www_hosts.find(tx, foreign):
+        for host in hostnames.find_answered(tx, foreign):
             for candidate in foreign[host]:
                 candidate.problem = candidate.problem or validation.loop("url").message
 

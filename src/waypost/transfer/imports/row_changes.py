@@ -15,7 +15,7 @@ from waypost.transfer.imports import planned_names, planner, plans
 from waypost.transfer.imports.planned_rows import Content
 from waypost.transfer.imports.source_row import Record
 from waypost.urls import alias_namespace, alias_rules
-from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import complete_url
 
 _row = import_rows.c
 _FIELDS = ("url", "alias", "expiry")

@@ -19,7 +19,7 @@ from waypost.items.files import ops as files
 from waypost.items.files.ops import StoredObject
 from waypost.storage.store import Store
 from waypost.transfer.imports.source_row import Record
-from waypost.urls import www_hosts
+from waypost.urls import hostnames
 
 KEPT_SECONDS = 7 * 86_400
 """The time between the plan and its application for which the bytes of files are kept."""
@@ -47,7 +47,7 @@ class Staging:
         """Complete a record of the archive: check a domain, and store the bytes of a file. Raises UNAVAILABLE."""
         if record.kind == "domain":
             scheme = str(record.fields.get("domain", "")).partition("://")[0]
-            hosts = www_hosts.names(record.host, alsowww=record.fields.get("alsowww") is True)
+            hosts = hostnames.names_of(record.host, alsowww=record.fields.get("alsowww") is True)
             record.problem = record.problem or self._domain_problem(scheme, hosts)
         described, record.stored = record.stored, {}
         if record.kind != "file" or record.problem:

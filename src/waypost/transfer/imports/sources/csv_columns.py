@@ -12,7 +12,7 @@ from waypost.core.text_folding import folded
 from waypost.transfer.imports.source_row import DISABLED, Record
 from waypost.transfer.imports.sources.csv_dates import CsvDates
 from waypost.transfer.imports.sources.csv_lines import Cells, CsvFile
-from waypost.urls.typed_urls import complete_url
+from waypost.urls.validation import complete_url
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
