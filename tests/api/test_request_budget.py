@@ -24,7 +24,7 @@ from waypost.api.request_budget import MAX_FETCHES
 from waypost.auth import api_keys
 from waypost.core.settings import Settings
 from waypost.db.schema import accounts
-from waypost.http.fetch_slots import MAX_OF_ACCOUNT
+from waypost.http.safe_client import MAX_OF_ACCOUNT
 from waypost.media.pictures import picture_fetch
 
 pytestmark = ON_SQLITE

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from waypost.http.response_writer import ResponseWriter
+from waypost.http.connection import ResponseWriter
 
 
 class _Transport:

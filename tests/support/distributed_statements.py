@@ -37,7 +37,7 @@ _REACH_ALL_NODES = {
     "transfer/backup/files.py": "copies the files of an installation",
     "transfer/migrate/storage.py": "copies the files of an installation",
     "trash/ops.py": "finds what has been in the trash for 30 days, and all files in it",
-    "visits/interstitial_records.py": "finds the overlay of a form that a visitor sends",
+    "visits/link_record.py": "finds the overlay of a form that a visitor sends",
     "transfer/backup/tables.py": "copies the tables of an installation",
     "transfer/exports/archive.py": "copies the aliases of an account, which are distributed by host",
     "transfer/migrate/database.py": "copies the tables of an installation",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.server import memory
+from waypost.server import app
 from waypost.visits.cache import Cache, HotResponse
 
 _ROOM = 100
@@ -63,6 +63,6 @@ def test_machine_memory_respects_limit_of_container(tmp_path: Path, limit: str |
     file = tmp_path / "memory.max"
     if limit is not None:
         file.write_text(limit)
-    machine = memory.machine_bytes(tmp_path / "no such file")
-    assert memory.machine_bytes(file) == (expected or machine)
-    assert 32_000_000 <= memory.default_cache_bytes() <= 256_000_000
+    machine = app.machine_bytes(tmp_path / "no such file")
+    assert app.machine_bytes(file) == (expected or machine)
+    assert 32_000_000 <= app.default_cache_bytes() <= 256_000_000

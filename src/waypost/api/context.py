@@ -24,8 +24,8 @@ from waypost.core.settings import Settings
 from waypost.db import account_rows, change_log
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
-from waypost.http.fetch_slots import FetchSlots
 from waypost.http.mail import Mailer
+from waypost.http.safe_client import FetchSlots
 from waypost.media.branding import store as brands
 from waypost.media.branding.brand import NO_BRAND, PRODUCT, Brand
 from waypost.storage.cleanup import StorageCleaner

@@ -6,13 +6,17 @@ uvicorn has no such limits. A reverse proxy has them, but the service can also r
 """
 
 import asyncio
+import heapq
 import re
-from typing import Any
+import resource
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from waypost.http import connection_handoff, connection_limits, framing
+from waypost.http import connection_handoff, framing
 from waypost.http.client_ip import network_of
 from waypost.http.connection_handoff import HandoffChannel
 from waypost.http.framing import Refused
@@ -27,6 +31,10 @@ _PROXY_KEEP_ALIVE_SECONDS = 75  # longer than common proxies, which answer 502 i
 _FIRST_REQUEST_SECONDS = 5  # during which a stopping worker waits for the first request of a connection
 _GRACE_SECONDS = 0.1  # during which requests are still read on idle connections, before they are closed
 _FOR_API_WORKERS = re.compile(rb"[A-Z]{3,7} /(api|dashboard|mcp|stats)[/? ]")
+T = TypeVar("T")
+_MIN_OF_NETWORK = 64
+_CLOSED_TOGETHER = 64  # connections, because finding those that have waited longest reads all
+_open: Counter[str] = Counter()  # connections of this process, by network
 
 
 def _too_large() -> Refused:
@@ -68,7 +76,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._headers_started = self.loop.time()
         self._network = network_of(self.client[0]) if self.client else ""
-        is_allowed = connection_limits.open_connection(self._network) or self.is_from_proxy()
+        is_allowed = open_connection(self._network) or self.is_from_proxy()
         if self.is_from_proxy():
             self.timeout_keep_alive = _PROXY_KEEP_ALIVE_SECONDS
         self._restart_idle_timer()
@@ -83,10 +91,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
         Return False if all others are in use.
         """
-        if len(self.connections) <= connection_limits.max_of_process():
+        if len(self.connections) <= max_of_process():
             return True
         waiting = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self]
-        longest = connection_limits.longest_waiting((other.waiting_since(), other) for other in waiting)
+        longest = longest_waiting((other.waiting_since(), other) for other in waiting)
         for other in longest:
             other.transport.abort()
         return bool(longest)
@@ -102,7 +110,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        connection_limits.close_connection(self._network)
+        close_connection(self._network)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
 
@@ -275,3 +283,68 @@ class LimitedProtocol(HttpToolsProtocol):
     def _restart_idle_timer(self) -> None:
         self.was_used = False
         self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
+
+
+def open_connection(network: str) -> bool:
+    """Count a connection. Return False if its network has more than it may: a quarter of the file descriptors."""
+    _open[network] += 1
+    return _open[network] <= max(_descriptors() // 4, _MIN_OF_NETWORK)
+
+
+def close_connection(network: str) -> None:
+    """Count a connection no more."""
+    _open[network] -= 1
+    if not _open[network]:
+        del _open[network]
+
+
+def max_of_process() -> int:
+    """Return how many connections a process may have: the other file descriptors are for files and the database."""
+    return _descriptors() * 3 // 4
+
+
+def longest_waiting(connections: Iterable[tuple[tuple[bool, float] | None, T]]) -> list[T]:
+    """Return the connections to close, from pairs of the order and the connection; without an order, one is in use."""
+    waiting = [(order, connection) for order, connection in connections if order is not None]
+    return [connection for _, connection in heapq.nsmallest(_CLOSED_TOGETHER, waiting, key=lambda pair: pair[0])]
+
+
+def _descriptors() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+class ResponseWriter:
+    """The transport of one response, for uvicorn's cycle of request and response."""
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._headers = b""
+        self._is_started = False
+
+    def write(self, data: bytes) -> None:
+        """Write data. The first data waits for more until the next turn of the event loop."""
+        if not self._is_started:
+            self._is_started = True
+            self._headers = data
+            self._loop.call_soon(self.flush)
+        elif self._headers:
+            headers, self._headers = self._headers, b""
+            self._transport.writelines((headers, data))
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Write the data that waits, unless the client has left."""
+        headers, self._headers = self._headers, b""
+        if headers and not self._transport.is_closing():
+            self._transport.write(headers)
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is being closed."""
+        return bool(self._transport.is_closing())
+
+    def close(self) -> None:
+        """Close the connection once everything was written."""
+        self.flush()
+        self._transport.close()

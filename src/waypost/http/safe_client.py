@@ -1,30 +1,93 @@
 """HTTP client for URLs of users, safe against SSRF.
 
-It resolves a name once, rejects internal addresses, and connects to the address that it checked.
+It resolves a name once, rejects internal addresses, and connects to the address that it checked. Connections end at a
+deadline, or as soon as the work that uses them is canceled. A server that answers slowly holds few of the threads that
+serve requests.
 """
 
 import socket
 import ssl
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urljoin
 
 import httpcore2
 
 from waypost.core import ip_networks
+from waypost.core.errors import Kind, Problem
 from waypost.core.uris import encoded, to_uri
-from waypost.http.deadline_stream import Check, Deadline, DeadlineStream
 
+T = TypeVar("T")
+Check = Callable[[], object]
+_CHECK_SECONDS = 1.0
 Resolver = Callable[[str, int], list[str]]
 HostPorts = Set[tuple[str, int]]
 _RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_SECONDS = 10.0
 _AGENT = "waypost"
+MAX_OF_ACCOUNT = 4
+_MAX = 20  # half of the threads of the API
+_RETRY_SECONDS = 5
+
+
+class Deadline:
+    """The end of a request. Waits take a second at most, so that `check` can end it before, by raising."""
+
+    def __init__(self, seconds: float, check: Check) -> None:
+        self._at, self._check = time.monotonic() + seconds, check
+
+    def left(self) -> float:
+        """Return the seconds left. Raises ReadTimeout if there are none."""
+        seconds = self._at - time.monotonic()
+        if seconds <= 0:
+            raise httpcore2.ReadTimeout
+        return seconds
+
+    def wait(self, work: Callable[[float], T], timed_out: type[Exception]) -> T:
+        """Return the result of `work`, which gets seconds and raises `timed_out` if they were not enough."""
+        while True:
+            self._check()
+            seconds = min(_CHECK_SECONDS, self.left())
+            with suppress(timed_out):
+                return work(seconds)
+
+
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection that fails at the deadline: a server cannot delay it by sending single bytes."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._deadline.wait(lambda seconds: self._stream.read(max_bytes, seconds), httpcore2.ReadTimeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._deadline.left())
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.NetworkStream:
+        return DeadlineStream(
+            self._stream.start_tls(ssl_context, server_hostname, self._deadline.left()), self._deadline
+        )
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 class Refused(Exception):
@@ -277,3 +340,29 @@ class _GuardedBackend(httpcore2.NetworkBackend):
     def _resolve(self, host: str, port: int) -> list[str]:
         """Resolve until the deadline. The system's resolver itself can take half a minute and cannot be stopped."""
         return self._deadline.wait(_RESOLVERS.submit(self._resolver, host, port).result, TimeoutError)
+
+
+class FetchSlots:
+    """Counts the requests that wait for other servers in a process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: Counter[int] = Counter()
+
+    @contextmanager
+    def hold(self, account: int) -> Iterator[None]:
+        """Hold a slot for the block. Raises RATE_LIMITED if its account, UNAVAILABLE if all, hold too many."""
+        with self._lock:
+            if self._waiting[account] >= MAX_OF_ACCOUNT:
+                message = f"{MAX_OF_ACCOUNT} requests of this account wait for other servers. Try again after them."
+                raise Problem(Kind.RATE_LIMITED, message, retry_after=_RETRY_SECONDS)
+            if self._waiting.total() >= _MAX:
+                message = "Too many requests wait for other servers right now. Please try again."
+                raise Problem(Kind.UNAVAILABLE, message, retry_after=_RETRY_SECONDS)
+            self._waiting[account] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting[account] -= 1
+                self._waiting += Counter()  # without accounts that wait for nothing

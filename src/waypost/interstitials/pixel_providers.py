@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from waypost.visits.interstitial_records import Pixel
+from waypost.visits.link_record import Pixel
 
 
 def _whole_tag(tag: str) -> str:

@@ -14,7 +14,7 @@ from waypost.interstitials import csp
 from waypost.interstitials.render import Destination, is_dark
 from waypost.media.branding.brand import Brand
 from waypost.urls.url_parts import display_host
-from waypost.visits.interstitial_records import OVERLAYS_WITH_FORM, Overlay, Splash
+from waypost.visits.link_record import OVERLAYS_WITH_FORM, Overlay, Splash
 from waypost.visits.responses import ERRORS, PAGE_HEADERS, PageRenderer
 
 _SPLASH = {"title": "", "message": "", "counter": 0, "skip": 0, "link": "", "banner": "", "logo": ""}

@@ -18,8 +18,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
-from waypost.visits.interstitial_records import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
-from waypost.visits.link_record import LinkView
+from waypost.visits.link_record import OVERLAYS_WITH_FORM, Interstitials, LinkView, Overlay, SocialCard, Splash
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PageRenderer, is_browser
 from waypost.visits.visit import VisitService

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from waypost.visits.interstitial_records import Interstitials, Pixel
+from waypost.visits.link_record import Interstitials, Pixel
 from waypost.visits.responses import WEB_SCHEMES
 
 Kind = Literal["none", "card", "splash", "overlay", "frame", "pixels"]

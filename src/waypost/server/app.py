@@ -1,8 +1,10 @@
 """The composition root: builds every part of the service once and connects them."""
 
 import gc
+import os
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -32,7 +34,6 @@ from waypost.items.files.file_visits import FileVisits
 from waypost.items.links.dry_run import dry_run
 from waypost.media.favicons import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
-from waypost.server.memory import default_cache_bytes
 from waypost.server.routers import (
     ALIAS_KINDS,
     DASHBOARD_PAGES,
@@ -58,9 +59,13 @@ from waypost.visits.visitor_services import InstallationSigner, Services
 if TYPE_CHECKING:
     from waypost.server.tracing import Tracing
 
+
 _MCP = "waypost.integrations.mcp.app"
 _TRACING = "waypost.server.tracing"
 """Modules that are imported only if they are used: they need an optional extra, memory, and time to start."""
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_SHARE = 0.01
+_LEAST, _MOST = 32_000_000, 256_000_000
 
 
 def prepare() -> None:
@@ -181,3 +186,17 @@ def _visitor_services(
         publish_changes=partial(resources.publish_changes, ()),
         maintenance=resources.maintenance,
     )
+
+
+def machine_bytes(limit: Path = _CGROUP_LIMIT) -> int:
+    """Return the memory of the machine, or the limit of the container if that is lower."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(machine, int(limit.read_text("ascii")))
+    except (OSError, ValueError):  # no limit
+        return machine
+
+
+def default_cache_bytes() -> int:
+    """Return how much memory each worker uses for redirects by default."""
+    return min(max(_LEAST, round(machine_bytes() * _SHARE)), _MOST)

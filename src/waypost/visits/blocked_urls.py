@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.interstitial_records import Interstitials
-from waypost.visits.link_record import LinkView
+from waypost.visits.link_record import Interstitials, LinkView
 from waypost.visits.record_queries import BioView, QrView, Resolved
 
 _URL_FIELDS = ("url", "link", "image", "site")

@@ -19,9 +19,8 @@ from uvicorn.protocols.utils import get_remote_addr
 from waypost.clicks.journal import Journal, join_fields
 from waypost.core.settings import Network
 from waypost.http.client_ip import is_trusted, resolve_client_ip
-from waypost.http.connection import LimitedProtocol
+from waypost.http.connection import LimitedProtocol, ResponseWriter
 from waypost.http.delivery import Delivery
-from waypost.http.response_writer import ResponseWriter
 from waypost.http.sendfile import SendfileAdapter
 from waypost.visits.cache import REDIRECT_LINE, Cache, RequestedHost
 from waypost.visits.fast_visits import FastVisits, HeldVisit, LoggedResponse, Target

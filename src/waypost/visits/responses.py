@@ -1,10 +1,15 @@
-"""Pages and errors for visitors: HTML, or JSON for programs that prefer it (decision 49)."""
+"""Pages and errors for visitors: HTML, or JSON for programs that prefer it (decision 49).
 
+Visitors do not download the comments of templates, style sheets and scripts.
+"""
+
+import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
@@ -19,7 +24,6 @@ from waypost.visits.decide import RefusalReason, public_code
 from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import MAX_REFERRER, REFERRER_KEY
-from waypost.visits.template_sources import TemplateLoader
 
 NO_STORE = {"Cache-Control": "private, no-store"}
 PAGE_HEADERS = {
@@ -36,6 +40,7 @@ DOMAIN_KEY = "waypost.domain"
 """Key of the request's scope for the DomainView of the host, None for unknown hosts."""
 BRAND_KEY = "waypost.brand"
 """Key of the request's scope for the brand of pages on unknown hosts."""
+_MARK = re.compile(r"""["'`]|/\*|//""")
 
 
 class _Error(NamedTuple):
@@ -320,3 +325,45 @@ def _accept(request: Request) -> str:
 def redirect(url: str, *, status: int = 302) -> Response:
     """Return a redirect (decision 46). No character of a URI can end the header."""
     return Response(status_code=status, headers={"Location": to_uri(url), **NO_STORE})
+
+
+class TemplateLoader(PackageLoader):
+    """Loads the templates, their style sheets and scripts without comments."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool] | None]:
+        source, path, is_current = super().get_source(environment, template)
+        return without_comments(source, template), path, is_current
+
+
+@cache
+def script(name: str) -> str:
+    """Return a script that is no template."""
+    return without_comments(files("waypost.visits").joinpath("templates", name).read_text("utf-8"), name)
+
+
+def without_comments(source: str, name: str) -> str:
+    """Return a source without comments. Its name says whether it is a style sheet or a script; others are unchanged."""
+    if not name.endswith((".css", ".js")):
+        return source
+    parts, end = [], 0
+    while mark := _MARK.search(source, end):
+        start = mark.start()
+        if mark[0] == "/*":
+            parts.append(source[end:start].rstrip())
+            end = source.index("*/", start) + 2
+        elif mark[0] == "//" and name.endswith(".js"):
+            parts.append(source[end:start].rstrip())
+            end = source.index("\n", start)
+        else:
+            after = mark.end() if mark[0] == "//" else _end_of_text(source, start)
+            parts.append(source[end:after])
+            end = after
+    return "".join([*parts, source[end:]]).lstrip()
+
+
+def _end_of_text(source: str, start: int) -> int:
+    """Return the position after a text, whose quote is at `start`."""
+    end = start + 1
+    while source[end] != source[start]:
+        end += 2 if source[end] == "\\" else 1
+    return end + 1

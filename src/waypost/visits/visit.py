@@ -1,9 +1,10 @@
-"""Records, domains, limits and the journal, which the visits of one worker share (decisions 46 to 49)."""
+"""What the visits of one worker share: records, domains, limits, passwords and the journal (decisions 22, 46 to 49)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -15,9 +16,10 @@ from waypost.clicks.classify import classifier
 from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import Journal
-from waypost.core import clock
+from waypost.core import clock, credentials
 from waypost.core.settings import Settings
 from waypost.db.database import Database
+from waypost.http.client_ip import network_of
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.alias_loader import AliasLoader
@@ -26,13 +28,36 @@ from waypost.visits.click_limits import ClickTaker, has_clicks_left
 from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.domain_record import DomainView, find_domain
 from waypost.visits.link_record import LinkView
-from waypost.visits.password_check import PasswordCheck
 from waypost.visits.record_queries import Resolved
 from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")
 _CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threads only compete with each other
 MAX_HOST = 253
+
+
+class PasswordCheck:
+    """Verifies passwords. Only wrong passwords count for the rate limit."""
+
+    def __init__(self, rate_limiter: RateLimiter) -> None:
+        self._rate_limiter = rate_limiter
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    async def verify(self, subject: str, password_hash: str, visit: VisitRequest) -> bool | None:
+        """Return whether the password is right; None if the rate limit is reached and it was not checked.
+
+        `subject` names the protected object, such as "link 5".
+        """
+        limited = {"subject": subject, "network": network_of(visit.client_ip)}
+        # One check at a time for each object: many right passwords at once would exhaust the limit of wrong ones.
+        async with self._locks.setdefault(subject, anyio.Lock()):
+            attempt = await anyio.to_thread.run_sync(partial(self._rate_limiter.attempt, "password", **limited))
+            if attempt.wait:
+                return None
+            is_right = await anyio.to_thread.run_sync(credentials.password_matches, password_hash, visit.password)
+            if is_right:
+                await anyio.to_thread.run_sync(self._rate_limiter.release, attempt)
+        return is_right
 
 
 @dataclass(kw_only=True)

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from functools import cache
 
 from waypost.items.bios import view
-from waypost.visits import template_sources
+from waypost.visits import responses
 from waypost.visits.record_queries import BioView
 from waypost.visits.responses import PAGE_HEADERS
 
 
 def script() -> str:
     """Return the script of the page."""
-    return template_sources.script("bio.js")
+    return responses.script("bio.js")
 
 
 @cache

@@ -22,7 +22,7 @@ from waypost.items.overlays import submissions
 from waypost.items.overlays.submissions import Answers
 from waypost.visits.decide import RefusalReason
 from waypost.visits.i18n import translatable
-from waypost.visits.interstitial_records import OVERLAYS_WITH_FORM, Overlay, find_overlay
+from waypost.visits.link_record import OVERLAYS_WITH_FORM, Overlay, find_overlay
 from waypost.visits.request import read_body
 from waypost.visits.responses import NO_STORE, wants_json
 from waypost.visits.visitor_services import Services
