@@ -126,7 +126,7 @@ def test_expiry_of_links_is_asked_until_it_is_answered(ana: Person, chrome: Brow
         expect(page.get_by_role("dialog")).to_be_hidden()
         page.goto(f"{address}/dashboard/links?status=public")
         page.locator("#rows [name=id]").check()
-        page.locator("summary", has_text="More actions").click()
+        page.locator("[popovertarget=bulk-menu]").click()
         page.get_by_role("button", name="Set expiry").click()
         dialog = page.get_by_role("dialog", name="When does this link expire?")
         dialog.get_by_label("Expires").fill("2020-01-01T10:00")

@@ -109,6 +109,7 @@ def test_list_is_searched_filtered_exported_and_returned_to(
         page.get_by_role("main").get_by_role("link", name="Links", exact=True).first.click()
         expect(page).to_have_url(place)
         expect(row.locator(".name")).to_have_text("Podcast episode renamed")
+        page.get_by_role("button", name="Display").click()
         with page.expect_download() as download:
             page.get_by_role("link", name="Export as CSV").click()
         rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))

@@ -20,7 +20,7 @@ def _fill(ana: Person, count: int) -> list[int]:
 
 def _open_menu(page: Page, row: Locator) -> None:
     row.get_by_role("checkbox").check()
-    page.locator("summary", has_text="More actions").click()
+    page.locator("[popovertarget=bulk-menu]").click()
 
 
 def _tagged(ana: Person) -> list[str]:
@@ -53,7 +53,7 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         row.get_by_role("checkbox").check()
         top = page.evaluate("scrollY")
         assert top > 100
-        page.locator("summary", has_text="More actions").click()
+        page.locator("[popovertarget=bulk-menu]").click()
         check_layout(page, "menu of bulk actions")
         names = page.locator(".menu-group button:visible")
         assert names.count() == 4
@@ -64,6 +64,7 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         page.get_by_role("button", name="Set expiry").click()
         page.get_by_label("Expires").fill("2098-12-31T23:59")
         examine(page, "question for an expiry")
+        page.set_viewport_size({"width": 1280, "height": 600})
         page.get_by_role("dialog").get_by_role("button", name="Set expiry").click()
         expect(row.locator(".tag", has_text="Expires")).to_be_visible()
         assert page.url == place
@@ -71,6 +72,7 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         with page.expect_download() as download:
             page.get_by_role("button", name="Export as CSV").click()
         assert len(download.value.path().read_text().splitlines()) == 2
+        _open_menu(page, row)
         page.get_by_role("button", name="Disable").click()
         expect(row.locator(".tag", has_text="Disabled")).to_be_visible()
     assert len(ids) == 40
@@ -89,7 +91,7 @@ def test_domain_of_all_matching_links_is_changed_except_conflicts(
         page.goto(f"{address}/dashboard/links?q=link")
         page.locator("tbody tr").first.get_by_role("checkbox").check()
         page.get_by_label("Select all 30 that match").check()
-        page.locator("summary", has_text="More actions").click()
+        page.locator("[popovertarget=bulk-menu]").click()
         page.get_by_role("group", name="Change domain").get_by_role("button", name="go.brand.example").click()
         expect(page.get_by_role("heading", name="Move 30 links to another domain?")).to_be_visible()
         page.get_by_role("button", name="Move").click()
@@ -127,3 +129,26 @@ def test_selected_links_get_a_campaign_and_a_channel_that_are_created_in_place(
             page.goto(f"{address}/dashboard/links?q=name")
     assert [bool(ana.details("url", link)["campaign"]) for link in ids] == [True, False, True]
     assert [len(ana.details("url", link)["channel"]) for link in ids] == [1, 0, 1]
+
+
+def test_bar_of_phones_is_one_row_with_a_sheet_of_further_actions(ana: Person, chrome: Browser, address: str) -> None:
+    _fill(ana, 30)
+    ana.add("channel", name="Print")
+    phone = chrome.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    with window(chrome, context=phone) as tab:
+        page = tab.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links")
+        page.locator("tbody tr").first.get_by_role("checkbox").check()
+        bar = page.locator(".bulk-actions")
+        box = bar.bounding_box()
+        assert box is not None
+        assert box["height"] < 64
+        bar.get_by_label("Select all on this page").check()
+        expect(bar.get_by_role("status")).to_have_text("24 selected")
+        page.locator("[popovertarget=bulk-sheet]").click()
+        bar.get_by_label("Select all 30 that match").check()
+        expect(bar.get_by_role("status")).to_have_text("30 selected")
+        bar.get_by_role("button", name="Disable").click()
+        page.get_by_role("dialog").get_by_role("button", name="Disable").click()
+        expect(page.get_by_text("30 links were updated.")).to_be_visible()

@@ -43,6 +43,7 @@ def test_link_list_is_searched_and_edited_in_place(ana: Person, chrome: Browser,
         page.get_by_role("searchbox").fill("")
         expect(page.locator("tbody tr")).to_have_count(25)
         page.get_by_label("Select all links on this page").check()
+        page.locator("[popovertarget=bulk-menu]").click()
         page.get_by_role("button", name="Disable").click()
         expect(page.get_by_role("status").first).to_contain_text("25 links were updated.")
     assert ana.get("/urls")["data"]["result"] == 29
@@ -110,6 +111,7 @@ def _check_place_after_bulk_action(page: Page, address: str) -> None:
     row.get_by_role("checkbox").check()
     top = page.evaluate("scrollY")
     assert top > 200
+    page.locator("[popovertarget=bulk-menu]").click()
     page.get_by_role("button", name="Disable").click()
     expect(page.locator(".toast", has_text="The link was updated.")).to_be_visible()
     assert page.url == place
@@ -134,7 +136,9 @@ def test_filters_are_cleared_and_menus_closed_by_escape(ana: Person, chrome: Bro
         _check_place_of_sheet(page)
         status.select_option("With password")
         expect(page.locator("tbody tr")).to_have_count(1)
-        page.get_by_label("Created from").fill("2020-01-01")
+        expect(page.get_by_label("From", exact=True)).to_be_hidden()
+        page.locator("[name=period]").select_option("Choose dates")
+        page.get_by_label("From", exact=True).fill("2020-01-01")
         page.wait_for_url("**from=2020-01-01**")
         page.keyboard.press("Escape")
         expect(status).to_be_hidden()
@@ -147,7 +151,8 @@ def test_filters_are_cleared_and_menus_closed_by_escape(ana: Person, chrome: Bro
         expect(page.locator(".active-filters .button")).to_have_count(1)
         page.get_by_role("link", name="Clear filters").click()
         expect(page.locator("tbody tr")).to_have_count(4)
-        expect(page.get_by_label("Created from")).to_have_value("")
+        expect(page.locator("[name=period]")).to_have_value("")
+        expect(page.get_by_label("From", exact=True)).to_have_value("")
         _check_menus(page, address)
 
 

@@ -11,6 +11,7 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.visits import CHROME, DESTINATION, visit
+from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.schema import links
 
@@ -78,6 +79,21 @@ def test_list_filters_by_domain_state_and_day(ana: Person, ben: Person, dashboar
         assert dashboard.get(f"/links?from={wrong}&to={wrong}").status_code == 200
 
 
+def test_list_is_filtered_by_periods_of_the_statistics(ana: Person, dashboard: Browser) -> None:
+    day = 86400
+    for name, age in (("new", 0), ("recent", 3 * day), ("old", 40 * day)):
+        link = ana.add("url", url=DESTINATION, title=name)
+        ana.write(partial(_set_created, link=link, second=clock.now() - age))
+    assert set(_titles(dashboard.get("/links?period=7"))) == {"new", "recent"}
+    assert set(_titles(dashboard.get("/links?period=90&from=2020-01-01&to=2020-01-02"))) == {"new", "recent", "old"}
+    assert set(_titles(dashboard.get("/links?period=unknown"))) == {"new", "recent", "old"}
+    assert set(_titles(dashboard.get("/links?period=all"))) == {"new", "recent", "old"}
+    page = dashboard.get("/links?period=7").text
+    assert list(_chips(page)) == ["Created: 7 days"]
+    assert re.search(r'<option value="7" selected>\s*7 days', page)
+    assert re.search(r"data-filter-count\s*>1<", page)
+
+
 def _set_created(tx: Connection, link: int, second: int) -> None:
     tx.execute(update(links).where(links.c.id == link).values(created=second))
 
@@ -128,7 +144,7 @@ def test_filters_are_in_a_sheet(ana: Person, dashboard: Browser) -> None:
     page = dashboard.get("/links").text
     sheet = re.search(r'<div class="sheet filter-sheet" id="filter-sheet" popover>(.*?)</div>', page, re.DOTALL)
     assert sheet is not None
-    for field in ("status", "from", "to", "order"):
+    for field in ("status", "period", "from", "to", "order"):
         assert page.count(f'name="{field}"') == sheet[1].count(f'name="{field}"') == 1, field
 
 

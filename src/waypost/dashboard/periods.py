@@ -125,6 +125,11 @@ def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
     return replace(period, span=local_span, compared=compared)
 
 
+def preset_seconds(context: PageContext, preset: str) -> tuple[int, int]:
+    """Return the first second of a preset in the user's time zone, and the second after the last one."""
+    return _preset_span(context, preset, context.time_zone, None).seconds()
+
+
 def _requested(context: PageContext, bounds: Bounds | None) -> Period:
     zone, default = (bounds.zone, bounds.default) if bounds else (context.time_zone, DEFAULT)
     if context.query("from") or context.query("to"):

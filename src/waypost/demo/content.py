@@ -32,28 +32,28 @@ _BLOCKS = (
     {"type": "social", "network": "Instagram", "url": "https://www.instagram.com/juniper.example"},
     {"type": "text", "text": "New pieces every first Friday."},
 )
-# (alias, title, path of the destination, domain, channel or 0, campaign or 0, visits a day)
+# (alias, title, destination without its scheme, domain, channel or 0, campaign or 0, visits a day)
 _LINKS: Sequence[tuple[str, str, str, str, int, int, float]] = (
-    ("hours", "Opening hours and directions", "visit", _SHOP, 3, 0, 14),
-    ("menu", "Café menu", "cafe/menu", _SHOP, 3, 0, 31),
-    ("returns", "Returns and exchanges", "help/returns", _SHOP, 0, 0, 6),
-    ("jobs", "Open positions", "jobs", _SHOP, 0, 0, 4),
-    ("press", "Press kit", "press", _SHOP, 4, 0, 3),
-    ("care", "How to care for stoneware", "journal/care", _SHOP, 1, 0, 9),
-    ("glaze-guide", "Guide to our glazes", "journal/glazes", _SHOP, 1, 0, 11),
-    ("studio-tour", "Studio tour, video", "journal/studio-tour", _SHOP, 2, 0, 22),
-    ("gift-card", "Gift cards", "gift-cards", _SHOP, 1, 2, 12),
-    ("wholesale", "Wholesale catalog", "wholesale", _SHOP, 4, 0, 5),
-    ("kiln-opening", "Kiln opening night", "events/kiln-opening", _EVENTS, 2, 0, 16),
-    ("workshop", "Pottery workshop for beginners", "workshops/beginners", _EVENTS, 1, 0, 27),
-    ("workshop-kids", "Pottery workshop for children", "workshops/children", _EVENTS, 1, 0, 13),
-    ("market", "Saturday market, dates", "events/market", _EVENTS, 3, 0, 10),
-    ("autumn", "Autumn collection", "collections/autumn", _SHOP, 1, 1, 58),
-    ("autumn-mugs", "Autumn collection: mugs", "collections/autumn/mugs", _SHOP, 2, 1, 36),
-    ("autumn-bowls", "Autumn collection: bowls", "collections/autumn/bowls", _SHOP, 2, 1, 24),
-    ("gifts", "Gift guide", "gift-guide", _SHOP, 1, 2, 41),
-    ("gifts-25", "Gifts under 25 €", "gift-guide/under-25", _SHOP, 2, 2, 29),
-    ("lookbook", "Lookbook, PDF", "lookbook.pdf", _SHOP, 4, 0, 8),
+    ("hours", "Opening hours and directions", "shop.juniper.example/visit", _SHOP, 3, 0, 14),
+    ("menu", "Café menu", "shop.juniper.example/cafe/menu", _SHOP, 3, 0, 31),
+    ("returns", "Returns and exchanges", "shop.juniper.example/help/returns", _SHOP, 0, 0, 6),
+    ("jobs", "Open positions", "shop.juniper.example/jobs", _SHOP, 0, 0, 4),
+    ("press", "Press kit", "shop.juniper.example/press", _SHOP, 4, 0, 3),
+    ("care", "How to care for stoneware", "journal.juniper.example/care", _SHOP, 1, 0, 9),
+    ("glaze-guide", "Guide to our glazes", "journal.juniper.example/glazes", _SHOP, 1, 0, 11),
+    ("studio-tour", "Studio tour, video", "journal.juniper.example/studio-tour", _SHOP, 2, 0, 22),
+    ("gift-card", "Gift cards", "shop.juniper.example/gift-cards", _SHOP, 1, 2, 12),
+    ("wholesale", "Wholesale catalog", "shop.juniper.example/wholesale", _SHOP, 4, 0, 5),
+    ("kiln-opening", "Kiln opening night", "tickets.juniper.example/kiln-opening", _EVENTS, 2, 0, 16),
+    ("workshop", "Pottery workshop for beginners", "tickets.juniper.example/workshops/beginners", _EVENTS, 1, 0, 27),
+    ("workshop-kids", "Pottery workshop for children", "tickets.juniper.example/workshops/children", _EVENTS, 1, 0, 13),
+    ("market", "Saturday market, dates", "tickets.juniper.example/market", _EVENTS, 3, 0, 10),
+    ("autumn", "Autumn collection", "shop.juniper.example/collections/autumn", _SHOP, 1, 1, 58),
+    ("autumn-mugs", "Autumn collection: mugs", "shop.juniper.example/collections/autumn/mugs", _SHOP, 2, 1, 36),
+    ("autumn-bowls", "Autumn collection: bowls", "shop.juniper.example/collections/autumn/bowls", _SHOP, 2, 1, 24),
+    ("gifts", "Gift guide", "shop.juniper.example/gift-guide", _SHOP, 1, 2, 41),
+    ("gifts-25", "Gifts under 25 €", "shop.juniper.example/gift-guide/under-25", _SHOP, 2, 2, 29),
+    ("lookbook", "Lookbook, PDF", "shop.juniper.example/lookbook.pdf", _SHOP, 4, 0, 8),
 )
 
 
@@ -94,8 +94,8 @@ def _add_link(
     channel_ids: Sequence[int],
     campaign_ids: Sequence[int],
 ) -> Target:
-    alias, title, path, domain, channel, campaign, visits = row
-    url = f"https://shop.juniper.example/{path}"
+    alias, title, address, domain, channel, campaign, visits = row
+    url = f"https://{address}"
     if campaign:
         url = set_parameters(url, _UTM[_CHANNELS[channel - 1][0]])
     link = links.add(

@@ -46,6 +46,7 @@ def list_links(context: PageContext) -> Response:
         hidden=views.hidden_columns(context),
         kept={views.COLUMNS: context.query(views.COLUMNS)},
         query=query,
+        presets=list_state.PERIODS,
         own_host=context.settings.own_host,
         max_selected=list_state.MAX_SELECTED,
         short_url=context.short_url,

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from waypost.core import clock
 from waypost.core.errors import not_found
+from waypost.dashboard import periods
 from waypost.dashboard.context import PageContext
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channels, links
@@ -19,6 +20,8 @@ from waypost.items.links.ops import Link
 from waypost.search.words import Word
 from waypost.urls import alias_namespace
 
+PERIODS = tuple(pair for pair in periods.PRESETS if pair[0] != periods.ALL)
+"""Presets of the creation with their labels."""
 MAX_SELECTED = 10_000
 """Links that one action changes, up to 1,000 in one transaction."""
 
@@ -27,13 +30,14 @@ MAX_SELECTED = 10_000
 class ListQuery:
     """`status` is that of the filter: a status, a state, `dead` or `imported`.
 
-    `first` and `last` are days of the creation.
+    `period` is a preset of the creation, "days" with `first` or `last`, or "".
     """
 
     q: str
     order: list_search.Order
     link_filter: LinkFilter
     status: str
+    period: str
     first: str
     last: str
 
@@ -60,7 +64,8 @@ class ListQuery:
 def parse(context: PageContext) -> ListQuery:
     """Return the query; invalid values restrict nothing."""
     status, host = context.query("status"), context.query("domain")
-    first, last = _day(context.query("from")), _day(context.query("to"))
+    period, first, last = _period(context)
+    since, until = _created_between(context, period, first, last)
     link_filter = LinkFilter(
         campaign=context.query_id("campaign"),
         channel=context.query_id("channel"),
@@ -69,16 +74,38 @@ def parse(context: PageContext) -> ListQuery:
         imported=status == "imported",
         host=alias_namespace.OWN if host == context.settings.own_host else host or None,
         state=next((value for value in get_args(State) if value == status), None),
-        since=None if first is None else _start(context, first),
-        until=None if last is None else _start(context, last + timedelta(days=1)),
+        since=since,
+        until=until,
     )
     return ListQuery(
         q=context.query("q").strip(),
         order="click" if context.query("order") == "click" else "date",
         link_filter=link_filter,
         status=status,
+        period=period,
         first=first.isoformat() if first else "",
         last=last.isoformat() if last else "",
+    )
+
+
+def _period(context: PageContext) -> tuple[str, date | None, date | None]:
+    """Return the period of the query, and its days if the user chose them."""
+    preset = context.query("period")
+    if preset in dict(PERIODS):
+        return preset, None, None
+    first, last = _day(context.query("from")), _day(context.query("to"))
+    return "days" if first or last else "", first, last
+
+
+def _created_between(
+    context: PageContext, period: str, first: date | None, last: date | None
+) -> tuple[int | None, int | None]:
+    """Return the first second of a period and the second after it; None does not restrict."""
+    if period in dict(PERIODS):
+        return periods.preset_seconds(context, period)
+    return (
+        None if first is None else _start(context, first),
+        None if last is None else _start(context, last + timedelta(days=1)),
     )
 
 

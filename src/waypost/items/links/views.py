@@ -19,7 +19,7 @@ COLUMNS = "columns"
 """The parameter with the shown columns, which replace those that the browser keeps."""
 _LIST = "/dashboard/links"
 _FIRST_COLUMN = "link"  # is always shown
-_PARAMETERS = ("q", "status", "campaign", "channel", "domain", "from", "to", "order")
+_PARAMETERS = ("q", "status", "campaign", "channel", "domain", "period", "from", "to", "order")
 _MAX_QUERY = 3000
 
 
