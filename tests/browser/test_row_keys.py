@@ -54,7 +54,7 @@ def test_keys_move_and_act_in_the_gallery_and_in_the_visits(page: Page, address:
 
 def _check_visits(page: Page, address: str) -> None:
     page.goto(f"{address}/dashboard/visits?sort=all")
-    rows = page.locator("#visits li")
+    rows = page.locator("#visits tbody tr")
     expect(rows).to_have_count(3)
     for key, number in (("j", 0), ("ArrowDown", 1), ("j", 2), ("k", 1), ("k", 0)):
         page.keyboard.press(key)

@@ -24,7 +24,7 @@ def test_new_visits_appear_without_reloading(chrome: Browser, address: str, spri
     fetched(address, "spring")
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/visits?sort=all")
-        rows = page.locator("#visits li")
+        rows = page.locator("#visits tbody tr")
         expect(rows).to_have_count(1)
         expect(rows.locator("time")).to_have_text(re.compile("ago|now"))
         page.evaluate("window.stays = true")
@@ -53,7 +53,7 @@ def test_value_and_select_filter_the_list(chrome: Browser, address: str, spring:
         page.wait_for_url("**referrer=Direct**")
         page.get_by_role("link", name="Referrer: Direct").click()
         page.wait_for_url("**/visits?sort=all")
-        expect(page.locator("#visits li")).to_have_count(1)
+        expect(page.locator("#visits tbody tr")).to_have_count(1)
         with page.expect_download() as download:
             page.get_by_role("link", name="CSV").click()
         assert len(download.value.path().read_text().splitlines()) == 2

@@ -37,7 +37,7 @@ def _rows(dashboard: Browser, query: str = "") -> list[str]:
     """The rows of the page as text."""
     response = dashboard.get(f"/visits{query}")
     assert response.status_code == 200
-    rows = re.findall(r"<li data-id.*?</li>", response.text, re.DOTALL)
+    rows = re.findall(r"<tr data-id.*?</tr>", response.text, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
 
 

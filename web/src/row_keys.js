@@ -1,10 +1,10 @@
 // Keys of lists, the gallery of QR codes and visits: arrows, J and K move the focus from row to row, others act on the row.
 import { $ } from "./dom.js";
 
-const ROW = ".resource-table tbody tr, .gallery > li, .visits > li";
+const ROW = ":is(.resource-table, .visits) tbody tr, .gallery > li";
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 const rowWithFocus = () => document.activeElement.closest(ROW);
-const mainLink = (row) => $("a.name, td a[href], .visits a[href]", row);
+const mainLink = (row) => $("a.name, td a[href]", row);
 
 /** Moves the focus to the next or previous row with a link; returns false if there is none. */
 function moveRow(step) {

@@ -40,13 +40,13 @@ async function addNewVisits() {
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const newer = $("#visits", page);
-  const rows = newer ? [...newer.querySelectorAll("li")] : [];
+  const rows = newer ? [...newer.querySelectorAll("tbody tr")] : [];
   if (!rows.length) return;
-  if (newer.dataset.more || !$("ul", box)) return location.reload(); // more than a page of them, or the first ones
+  if (newer.dataset.more || !$("tbody", box)) return location.reload(); // more than a page of them, or the first ones
   box.dataset.newest = newer.dataset.newest;
   for (const row of rows) row.classList.add("new");
-  $("ul", box).prepend(...rows);
-  for (const row of [...box.querySelectorAll("li")].slice(MAX_ROWS)) row.remove();
+  $("tbody", box).prepend(...rows);
+  for (const row of [...box.querySelectorAll("tbody tr")].slice(MAX_ROWS)) row.remove();
   const status = $("#new-visits");
   status.textContent = (rows.length === 1 ? status.dataset.one : status.dataset.many).replace("%", rows.length);
   updateTimes();
