@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, insert, text
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
@@ -15,8 +15,11 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.statements import recorded_statements
 from tests.support.visits import DESTINATION, FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
+from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats import reports, span_labels
 from waypost.clicks.stats.subjects import ItemGroup, Subject, find_members
+from waypost.core import clock
+from waypost.db.schema import click_times
 
 pytestmark = ON_BOTH_DATABASES
 _NONE = "\N{EN DASH}"
@@ -83,6 +86,44 @@ def test_campaign_is_the_sum_of_its_links_with_the_rotator_apart(dashboard: Brow
     ]
     points = re.findall(r'<th scope="row"><time[^<]+</time></th>\s*<td>(\d+)</td>', page)
     assert sum(map(int, points)) == 6
+
+
+def test_list_of_campaigns_has_the_sum_of_the_links_and_the_rotator(dashboard: Browser, ids: dict[str, int]) -> None:
+    page = dashboard.get("/campaigns").text
+    row = re.findall(r"<tr>.*?</tr>", page, re.DOTALL)[1]
+    cells = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+    assert cells[2:5] == ["2", "6 6 clicks", "2"]
+
+
+def test_links_of_a_campaign_have_their_latest_clicks_with_their_share(
+    ana: Person, dashboard: Browser, ids: dict[str, int]
+) -> None:
+    for days in (29, 40):
+        at = (clock.now() // DAY - days) * DAY
+        row = {"account": ana.account, "kind": "link", "item": ids["social"], "at": at, "clicks": 2, "uniques": 2}
+        row |= {"bots": 0, "previews": 0, "others": 0, "late": 0}
+        ana.write(lambda tx, row=row: tx.execute(insert(click_times).values(row)))  # type: ignore[misc]
+    page = dashboard.get(f"/campaigns/{ids['campaign']}").text
+    cells = re.findall(r'<td class="num recent">(.*?)</td>', page, re.DOTALL)
+    texts = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
+    assert texts == ["4 4 in 30 days 50%", "4 4 in 30 days 50%"]
+
+
+@pytest.mark.parametrize("path", ["", "/{campaign}"])
+def test_pages_of_campaigns_execute_a_fixed_number_of_statements(
+    ana: Person, dashboard: Browser, ids: dict[str, int], path: str
+) -> None:
+    path = f"/campaigns{path.format(**ids)}"
+    dashboard.get(path)
+    with recorded_statements() as before:
+        assert dashboard.get(path).status_code == 200
+    for number in range(5):
+        link = new_link(ana, f"more-{number}")
+        ana.post(f"/campaign/{ids['campaign']}/assign/{link}")
+        ana.add("campaign", name=f"More {number}")
+    with recorded_statements() as statements:
+        assert dashboard.get(path).status_code == 200
+    assert len(statements) <= len(before) <= 20, "\n".join(statements)
 
 
 def test_expected_share_of_a_link_follows_its_weight(ana: Person, dashboard: Browser, ids: dict[str, int]) -> None:

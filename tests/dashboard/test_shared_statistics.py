@@ -97,6 +97,28 @@ def test_other_items_can_be_shared(ana: Person, visitor: AsgiClient, kind: str) 
     assert ("Spring" in page.text) == (kind == "campaign")
 
 
+def test_page_of_a_campaign_has_the_sum_of_its_links_without_them(
+    ana: Person, visitor: AsgiClient, spring: int, service: AsgiClient
+) -> None:
+    campaign = ana.add("campaign", name="Deals", slug="deals")
+    other = new_link(ana, "autumn", title="Client Y", url="https://target.example/?utm_source=secret-source")
+    for link in (spring, other):
+        ana.post(f"/campaign/{campaign}/assign/{link}")
+    visit(service, "autumn", agent=IPHONE)
+    assert clicks(ana, other)[0] == 1
+    path = _share(ana, campaign, "campaign")
+    page = visitor.get(path).text
+    assert _tiles(page) == (4, 3)
+    assert "<dt>Clicks</dt>" in page
+    selected = visitor.get(f"{path}?visited=link-{other}&channel=1").text
+    assert _tiles(selected) == (4, 3), "no link can be selected"
+    csv = visitor.get(f"{path}?format=csv").text
+    for text in (page, selected, csv):
+        for private in ("Client", "/autumn", "/spring", "target.example", "example.com", "secret-source", "created"):
+            assert private not in text, private
+    assert _tiles(visitor.get(f"{path}?browser=Firefox").text) == (2, 1)
+
+
 def test_page_of_an_account_has_no_items(ana: Person, visitor: AsgiClient, spring: int, service: AsgiClient) -> None:
     autumn = new_link(ana, "autumn", title="Client Y")
     visit(service, "autumn", agent=IPHONE)

@@ -114,6 +114,11 @@ class Period:
         return first, min(after, first + clock.now() - start)
 
 
+def default(context: PageContext) -> Period:
+    """Return the period of a statistics page without a choice of the user."""
+    return Period(_preset_span(context, DEFAULT, context.time_zone, None), DEFAULT)
+
+
 def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
     """Return the period of the query, in the user's time zone; with `bounds` only the part within them, in their zone.
 

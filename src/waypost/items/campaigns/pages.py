@@ -18,6 +18,7 @@ from waypost.db.crud import Page
 from waypost.items.campaigns import ops
 from waypost.items.campaigns import statistics as campaign_statistics
 from waypost.items.campaigns.api import Assignment, CampaignChange, NewCampaign
+from waypost.items.campaigns.statistics import Totals
 from waypost.urls.short_urls import list_url, rotator_url
 
 pages = Router()
@@ -47,16 +48,16 @@ class _LinkRows(Body):
 
 @pages.get("/dashboard/campaigns")
 def list_campaigns(context: PageContext) -> Response:
-    def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, int], str]:
+    def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, Totals], str]:
         page = ops.page(tx, context.account, context.page_request())
-        link_counts = ops.link_counts(tx, context.account, [campaign.id for campaign in page.items])
-        return page, link_counts, ops.get_username(tx, context.account)
+        totals = campaign_statistics.totals(tx, context.account, [campaign.id for campaign in page.items])
+        return page, totals, ops.get_username(tx, context.account)
 
-    page, link_counts, username = context.read_after_ingest(work)
+    page, totals, username = context.read_after_ingest(work)
     return context.render_list(
         "campaigns/list.html",
         page,
-        link_counts=link_counts,
+        totals=totals,
         addresses=lambda campaign: _addresses(context, campaign, username),
     )
 
@@ -209,12 +210,15 @@ def delete_campaign(context: PageContext, id: int) -> Response:
 
 
 def _links_page(context: PageContext, id: int, *, rotator_form: Form | None = None, status: int = 200) -> Response:
-    def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.CampaignLink], int | None, str]:
+    period = periods.default(context)
+
+    def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.CampaignLink], int | None, str, Mapping[int, int]]:
         campaign = ops.get_owned(tx, context.account, id)
         page = ops.page_of_links(tx, context.account, id, context.page_request())
-        return campaign, page, ops.get_winner(tx, context.account, id), ops.get_username(tx, context.account)
+        winner, username = ops.get_winner(tx, context.account, id), ops.get_username(tx, context.account)
+        return campaign, page, winner, username, campaign_statistics.clicks_by_link(tx, context.account, id, period)
 
-    campaign, page, winner, username = context.read_after_ingest(work)
+    campaign, page, winner, username, recent = context.read_after_ingest(work)
     submitted_rows = rotator_form["place"] if rotator_form else ()
     return context.render(
         "campaigns/links.html",
@@ -222,6 +226,7 @@ def _links_page(context: PageContext, id: int, *, rotator_form: Form | None = No
         campaign=campaign,
         page=page,
         winner=winner,
+        recent=recent,
         addresses=_addresses(context, campaign, username),
         short_url=context.short_url,
         rotator_form=rotator_form or Form(_rotator_values(campaign, page)),

@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
-from waypost.clicks.ingest.aggregate import link_of
-from waypost.clicks.stats import filtered_report, reports
+from waypost.clicks.ingest.aggregate import ALL_DAYS, link_of
+from waypost.clicks.stats import filtered_report, reports, subjects
 from waypost.clicks.stats.stored_visits import VisitFilter
+from waypost.clicks.stats.subjects import ItemGroup, Subject
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.periods import Period
 from waypost.dashboard.statistics import Loaded
+from waypost.db.schema import click_labels, links
 from waypost.items.campaigns import ops
 from waypost.items.campaigns.ops import Campaign, CampaignLink
 
@@ -28,6 +30,37 @@ class Row:
     earlier: int
     rotated: int
     expected: float
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The number of links of a campaign, the sum of their clicks, and the clicks through the rotator, of all time."""
+
+    links: int = 0
+    clicks: int = 0
+    rotated: int = 0
+
+
+def totals(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, Totals]:
+    """Return the totals of campaigns by two statements (index links_campaign, primary key of click_labels)."""
+    if not ids:
+        return {}
+    c = links.c
+    sums = select(c.campaign, func.count(), func.sum(c.clicks)).where(c.account == account, c.campaign.in_(ids))
+    by_links = {campaign: (count, int(n)) for campaign, count, n in tx.execute(sums.group_by(c.campaign))}
+    label = click_labels.c
+    of_campaigns = (label.account == account, label.kind == _KIND, label.item.in_(ids), label.day == ALL_DAYS)
+    of_rotator = (label.dimension == "source", label.label != _LIST_PAGE)
+    query = select(label.item, func.sum(label.n)).where(*of_campaigns, *of_rotator).group_by(label.item)
+    rotated = {campaign: int(n) for campaign, n in tx.execute(query)}
+    return {campaign: Totals(*by_links.get(campaign, (0, 0)), rotated.get(campaign, 0)) for campaign in ids}
+
+
+def clicks_by_link(tx: Connection, account: int, campaign: int, period: Period) -> Mapping[int, int]:
+    """Return the clicks of each clicked link of a campaign in a period, by two statements."""
+    members = subjects.find_members(tx, account, ItemGroup(campaign=campaign))
+    subject = Subject(account, _KIND, campaign, members)
+    return {link: n for (_, link), n in reports.clicks_by_item(tx, subject, *period.span.seconds()).items()}
 
 
 def read(tx: Connection, account: int, campaign: Campaign, loaded: Loaded, period: Period) -> Mapping[str, Any]:

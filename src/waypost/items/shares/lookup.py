@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from waypost.clicks.stats.subjects import ACCOUNT
+from waypost.clicks.stats.item_groups import ItemGroup, find_members
+from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.core import clock
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.periods import ALL, DEFAULT, Bounds
@@ -100,6 +101,8 @@ def _describe(tx: Connection, share: Share, base: str) -> tuple[str, str] | None
 def _first_day(tx: Connection, share: Share, zone: ZoneInfo) -> date:
     """Return the day of the first visit (primary key of click_times), or of the share link."""
     (kind, item), c = share.key, click_times.c
-    query = select(func.min(c.at)).where(c.account == share.account, c.kind == kind, c.item == item)
+    group = ItemGroup(campaign=item if kind == "campaign" else None)
+    members = find_members(tx, share.account, group) if group.is_set else None
+    query = select(func.min(c.at)).where(Subject(share.account, kind, item, members).condition(c))
     first = tx.execute(query).scalar_one_or_none()
     return clock.local(share.created if first is None else first, zone).date()

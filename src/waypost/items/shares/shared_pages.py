@@ -1,7 +1,7 @@
 """The pages of share links at `/stats/<address>`, for visitors (decision 118).
 
-They show the statistics of an item, or of a whole account without its items, in the days of the share link. These come
-from the share link, never from the request; a visitor can only select a part of them.
+They show the statistics of an item, of the links of a campaign together, or of a whole account without its items, in
+the days of the share link. These come from the share link, never from the request; a visitor can only select a part.
 """
 
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def _locked(context: PageContext, shared: SharedItem, form: Form | None = None, 
 
 
 def _statistics(context: PageContext, shared: SharedItem) -> Response:
-    share, (kind, _) = shared.share, shared.share.key
+    share = shared.share
     key = ("bounds", share.id, share.firstday, share.lastday, share.days, share.timezone)
     bounds: Bounds = context.services.results.get(
         key, lambda: context.database.read(lambda tx: lookup.bounds(tx, share))
@@ -115,7 +115,7 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
     loaded, title = _load(context, share, period), share.title or shared.name
     if context.query("format") == "csv":
         return statistics.csv_response(loaded, title or gettext("Statistics"))
-    shown = statistics.report_context(loaded, period, apart="sources" if kind == "campaign" else "")
+    shown = statistics.report_context(loaded, period)
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
         "shares/shared.html",
@@ -134,13 +134,13 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     kind, item = share.key
     visit_filter = _filter(context, share)
     days = context.settings.events_days
-    # Clicks without a time may be outside the days; those of a campaign belong to its links, which are not shared.
-    has_baseline = kind in ("link", ACCOUNT) and not share.is_limited
+    group = ItemGroup(campaign=item) if kind == "campaign" else ItemGroup()
+    has_baseline = not share.is_limited  # clicks without a time may be outside the days
 
     def read(tx: Connection) -> Loaded:
-        loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days)
-        # Events tell what the account did, and the addresses of files are secrets.
-        loaded = replace(loaded, annotations=[], clicks_by_item={})
+        loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days, group=group)
+        # Events tell what the account did, titles of links are notes, and the addresses of files are secrets.
+        loaded = replace(loaded, annotations=[], clicks_by_item={}, items={})
         loaded = statistics.with_places(tx, loaded, period.span, context.settings)
         return statistics.with_baseline(tx, loaded) if has_baseline else loaded
 
@@ -156,7 +156,7 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
 
 
 def _filter(context: PageContext, share: Share) -> VisitFilter:
-    """Return the visits that the query asks for. It cannot select an item of an account."""
+    """Return the visits that the query asks for. It cannot select an item of an account, or a link of a campaign."""
     kind, item = share.key
     visit_filter = statistics_filter.requested(context, kind, item, ItemGroup())
-    return VisitFilter(labels=visit_filter.labels) if kind == ACCOUNT else visit_filter
+    return VisitFilter(labels=visit_filter.labels) if kind in (ACCOUNT, "campaign") else visit_filter
