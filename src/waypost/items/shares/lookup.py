@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from waypost.clicks.stats.item_groups import ItemGroup, find_members
+from waypost.clicks.stats.subjects import ItemGroup, find_members
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.core import clock
 from waypost.dashboard.i18n import find_zone
