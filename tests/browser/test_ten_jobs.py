@@ -157,8 +157,7 @@ def _bio_page(hands: Hands) -> None:
     hands.attach(page.locator("input[type=file][name*=avatar]"), "avatar.png", png())
     block = page.locator("[data-block]").last
     for number in range(3):
-        if number:
-            hands.button("Link")
+        hands.button("Link")
         hands.fill(block.get_by_role("textbox", name="Title"), f"Shop {number}")
         hands.fill(block.get_by_role("textbox", name="Destination"), f"{SHOP}/{number}")
     for network in ("Instagram", "Mastodon"):

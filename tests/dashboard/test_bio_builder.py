@@ -199,17 +199,18 @@ def test_form_block_offers_own_forms(ana: Person, ben: Person, dashboard: Browse
     assert "My news" in page
     assert "Bens form" not in page
     assert "A coupon" not in page
-    form = {"b1.type": "form", "order": "b1"}
+    form = {"b1.type": "form", "b1.showfrom": "2026-01-01T00:00", "order": "b1"}
     for overlay in ("", str(foreign), "x"):
         assert "b1.overlay" in _errors(_send(dashboard, **form, **{"b1.overlay": overlay}))
     assert _send(dashboard, **form, **{"b1.overlay": str(own)}).status_code == 303
-    assert _details(ana)["blocks"] == [{"type": "form", "overlay": own}]
+    (block,) = _details(ana)["blocks"]
+    assert (block["type"], block["overlay"]) == ("form", own)
     assert "Sign me up" in dashboard.get(f"/bios/{_details(ana)['id']}/phone").text
 
 
 @pytest.mark.parametrize("url", ["https://example.com/", ""])
 def test_player_needs_url_of_service(ana: Person, dashboard: Browser, url: str) -> None:
-    player = {"b1.type": "embed", "order": "b1"}
+    player = {"b1.type": "embed", "b1.title": "Song", "order": "b1"}
     assert "b1.url" in _errors(_send(dashboard, **player, **{"b1.url": url}))
     assert _send(dashboard, **player, **{"b1.url": "youtu.be/dQw4w9WgXcQ"}).status_code == 303
     assert _details(ana)["blocks"][0]["url"] == "https://youtu.be/dQw4w9WgXcQ"

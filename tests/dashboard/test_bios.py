@@ -10,6 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.bios import FORM_BLOCKS
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.html import Page
+from waypost.items.bios.form import PARTS
 
 
 def _fields(blocks: list[dict[str, str]]) -> dict[str, Any]:
@@ -164,6 +165,25 @@ def test_preview_shows_entered_values_without_scripts_and_working_links(ana: Per
     assert builder.headers["content-security-policy"].endswith("; frame-src 'self'")
     assert "frame-ancestors 'none'" in builder.headers["content-security-policy"]
     assert "frame-src" not in dashboard.get("/bios").headers["content-security-policy"]
+
+
+def test_new_page_begins_without_a_block_and_untouched_blocks_are_dropped(ana: Person, dashboard: Browser) -> None:
+    assert _order(dashboard.get("/bios/new")) == []
+    blocks = [{"type": kind} for kind in PARTS]
+    assert _order(_send(dashboard, "/bios/new", blocks, do="draft")) == list(PARTS)
+    errors = Page(_send(dashboard, "/bios/new", [blocks[0], {"type": "link", "title": "Shop"}]))
+    assert errors.one("input", name="b1.title").attributes["value"] == "Shop", "the first block is gone"
+    assert "Your page is ready." in dashboard.flash_message(_send(dashboard, "/bios/new", [FORM_BLOCKS[1], *blocks]))
+    (page,) = ana.get("/bios")["data"]["bios"]
+    assert [block["type"] for block in ana.details("bio", page["id"])["blocks"]] == [FORM_BLOCKS[1]["type"]]
+
+
+def test_preview_shows_a_placeholder_for_each_incomplete_block(ana: Person, dashboard: Browser) -> None:
+    blocks = [*({"type": kind} for kind in PARTS), {"type": "text", "text": "Hello"}, {"type": "link", "hidden": "on"}]
+    page = Page(_send(dashboard, "/bios/phone", blocks))
+    labels = ["Link", "Heading", "Text", "Image", "Profile", "Video or music", "Form", "Contact"]
+    assert [element.text for element in page.all("p", class_="text ghost")] == labels
+    assert page.one("body").attributes["data-blocks"] == " ".join(map(str, range(len(PARTS) + 1)))
 
 
 def test_stale_builder_form_is_rejected(ana: Person, dashboard: Browser) -> None:

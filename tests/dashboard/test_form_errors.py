@@ -148,7 +148,7 @@ def test_errors_of_blocks_are_at_their_fields(ana: Person, dashboard: Browser) -
 
 def test_empty_fields_are_asked_for(ana: Person, dashboard: Browser) -> None:
     fields: dict[str, Any] = {"name": "Ana", "alias": "ana", "base": "default", "order": ["x", "y"]}
-    blocks = {"x.type": "link", "x.title": "Shop", "y.type": "form"}
+    blocks = {"x.type": "link", "x.title": "Shop", "y.type": "form", "y.hidden": "on"}
     errors = dict(_summary(dashboard.submit("/bios/new", **fields, **blocks)))
     assert {name: text.rpartition(": ")[2] for name, text in errors.items()} == {
         "b1.url": "Enter an address.",

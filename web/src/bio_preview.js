@@ -23,7 +23,7 @@ export function connectPreview(form, list) {
     element.classList.add("edited");
     // scrollIntoView would scroll this page too, under the pointer.
     const { top, height } = element.getBoundingClientRect();
-    frame.contentWindow.scrollBy(0, top - Math.max(0, (frame.clientHeight - height) / 2));
+    frame.contentWindow.scrollBy(0, top - Math.max(0, (frame.contentWindow.innerHeight - height) / 2));
   }
 
   /** Replaces the content of the frame. Its policy forbids inline styles, so they become an adopted style sheet. */

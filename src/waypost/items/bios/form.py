@@ -101,19 +101,24 @@ _LOCAL = "%Y-%m-%dT%H:%M:%S"
 _URL_PARTS = frozenset({"link.url", "image.image", "image.link", "embed.url", "vcard.site"})
 
 
-def submitted_form(context: PageContext, current: Mapping[str, Value] | None = None) -> Form:
+def submitted_form(
+    context: PageContext, current: Mapping[str, Value] | None = None, *, keep_empty: bool = False
+) -> Form:
     """Return the submitted form, with its blocks in order and the theme built from its name and color mode.
 
-    New pictures are copied and become values of the form, so that they are kept when the form is shown again.
+    New pictures are copied and become values of the form, so that they are kept when the form is shown again. Blocks
+    without any value are dropped, unless a button changes the blocks or `keep_empty`.
     """
     form = context.form(SHAPE, current=current)
-    rows = [_submitted_block(context, key) for key in context.fields.get("order", ())[: MAX_BLOCKS + 1]]
-    mode = form.text("mode")
+    sent = {key: _submitted_block(context, key) for key in context.fields.get("order", ())[: MAX_BLOCKS + 1]}
+    if not keep_empty and not form.text("do"):
+        sent = {key: row for key, row in sent.items() if not _is_untouched(context, key, row)}
+    rows, mode = [*sent.values()], form.text("mode")
     form.values |= {"blocks": rows, "theme": form.text("base") + (f"-{mode}" if mode else "")}
     _add_picture(context, form, form.values, "avatar", "avatar", AVATAR)
     _add_picture(context, form, form.values, "backdrop", "backdrop", BACKGROUND)
     form.values["design"] = design_of(form.values)  # type: ignore[assignment]  # an object, as in the API
-    for number, (key, row) in enumerate(zip(context.fields.get("order", ()), rows, strict=False), 1):
+    for number, (key, row) in enumerate(sent.items(), 1):
         for part in BLOCK_PLACES.keys() & row.keys():
             _add_picture(context, form, row, f"{key}.{part}", f"b{number}.{part}", BLOCK_PLACES[part])
     return form
@@ -200,6 +205,12 @@ def _submitted_block(context: PageContext, key: str) -> dict[str, str]:
     sent = {part: (fields.get(f"{key}.{part}") or [""])[-1].strip() for part in _TIMES}
     times = {part: _from_local(value, context.time_zone) for part, value in sent.items()}
     return {"type": block_type, **values, **_options({**times, "hidden": f"{key}.hidden" in fields})}
+
+
+def _is_untouched(context: PageContext, key: str, row: Mapping[str, str]) -> bool:
+    """Return whether nothing was entered in a block. One with an id has clicks: it is deleted on request only."""
+    files = any(context.files.get(f"{key}.{part}.file", b"") != b"" for part in BLOCK_PLACES)
+    return row["type"] in PARTS and not files and not any(value for part, value in row.items() if part != "type")
 
 
 def _options(block: Mapping[str, Any]) -> dict[str, str]:

@@ -40,7 +40,7 @@ def list_bios(context: PageContext) -> Response:
 
 @pages.get("/dashboard/bios/new")
 def show_new_form(context: PageContext) -> Response:
-    return _builder(context, Form({"base": "default", "blocks": [{"type": "link"}], **design_values_of(None)}))
+    return _builder(context, Form({"base": "default", "blocks": [], **design_values_of(None)}))
 
 
 @pages.post("/dashboard/bios/new", files=True, resumable=True)

@@ -12,7 +12,7 @@ from waypost.core import clock
 from waypost.core.errors import Problem, not_found
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, parse_id
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.dashboard.routing import Router
 from waypost.items.bios import blocks, form_blocks, ops, picture_copies, pictures
 from waypost.items.bios.form import PARTS, design_preview_of, submitted_form, values_of
@@ -28,7 +28,21 @@ _REQUIRED_PARTS = {
     "embed": ("url",),
     "heading": ("text",),
     "text": ("text",),
+    "vcard": ("id", *PARTS["vcard"]),
 }
+_GHOSTS = {
+    "link": gettext_noop("Link"),
+    "heading": gettext_noop("Heading"),
+    "text": gettext_noop("Text"),
+    "image": gettext_noop("Image"),
+    "social": gettext_noop("Profile"),
+    "embed": gettext_noop("Video or music"),
+    "form": gettext_noop("Form"),
+    "vcard": gettext_noop("Contact"),
+}
+"""The text in the place of an incomplete block, by its type."""
+_GHOST_MARK = "\ue000"
+_GHOST_STYLE = ".text.ghost{padding:.9rem;border:2px dashed;border-radius:.9rem;opacity:.6}"
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _PLACES = {"avatar": AVATAR, "thumbnail": THUMBNAIL, "background": BACKGROUND, "image": IMAGE}
 _IMMUTABLE = {"Content-Type": "image/webp", "Cache-Control": "private, max-age=31536000, immutable"}
@@ -42,7 +56,7 @@ def preview_empty_bio(context: PageContext) -> Response:
 @pages.post("/dashboard/bios/phone", files=True)
 def preview_draft(context: PageContext) -> Response:
     """Return the submitted page as visitors would see it. Nothing is saved."""
-    return _preview(context, submitted_form(context))
+    return _preview(context, submitted_form(context, keep_empty=True))
 
 
 @pages.get("/dashboard/bios/{id:int}/phone")
@@ -78,7 +92,14 @@ def _is_complete(block: Mapping[str, str]) -> bool:
     """Return whether a block of the form has what it needs to be shown."""
     if block["type"] == "form":
         return parse_id(block.get("overlay", "")) is not None
-    return block["type"] in PARTS and any(block.get(part) for part in _REQUIRED_PARTS.get(block["type"], ("type",)))
+    return any(block.get(part) for part in _REQUIRED_PARTS[block["type"]])
+
+
+def _block_of_preview(block: Mapping[str, str]) -> dict[str, str]:
+    """Return a block as visitors see it, or the placeholder of an incomplete one."""
+    if not _is_complete(block):
+        return {"type": "text", "text": _GHOST_MARK + gettext(_GHOSTS[block["type"]])}
+    return {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
 
 
 def _preview(context: PageContext, form: Form) -> Response:
@@ -87,8 +108,8 @@ def _preview(context: PageContext, form: Form) -> Response:
     now = clock.now()
     complete_blocks, shown = [], []
     for index, block in enumerate(rows):
-        if _is_complete(block) and blocks.is_shown(block, now):
-            fields = {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
+        if block["type"] in PARTS and blocks.is_shown(block, now):
+            fields = _block_of_preview(block)
             shown.append(str(index))
             complete_blocks.append({**fields, "id": index} if blocks.is_clickable(fields) else fields)
     forms, sizes = context.read(
@@ -111,6 +132,8 @@ def _preview(context: PageContext, form: Form) -> Response:
         blocks=pictures.with_urls(complete_blocks, PICTURES),
         picture_sizes={pictures.url_of(name, PICTURES): size for name, size in sizes.items()},
     ).replace("<body>", f'<body inert data-blocks="{" ".join(shown)}">')
+    page = page.replace("</style>", f"{_GHOST_STYLE}</style>", 1)
+    page = page.replace(f'<p class="text" dir="auto">{_GHOST_MARK}', '<p class="text ghost" dir="auto">')
     style = _STYLE.search(page)
     digest = base64.b64encode(hashlib.sha256((style[1] if style else "").encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data: https: http:; base-uri 'none'"
