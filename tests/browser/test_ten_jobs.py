@@ -90,6 +90,7 @@ def _poster(hands: Hands) -> None:
     hands.attach(hands.page.locator("#logo-file"), "logo.png", png())
     hands.button("Create QR code")
     hands.expect_message("Your QR code is ready.")
+    hands.press(hands.page.locator("summary", has_text="Other formats"))
     hands.field("Width in cm", "12.5")
     with hands.page.expect_download() as download:
         hands.press(hands.page.locator("a[href*='pdf']").first)

@@ -54,7 +54,7 @@ def _ids(page: Any) -> dict[str, str]:
 
 
 def _status(page: Any) -> str:
-    return "".join(re.findall(r'<p role="status">(.*?)</p>', page.text.partition('id="my-styles"')[2]))
+    return "".join(re.findall(r'<p role="status">(.*?)</p>', page.text.partition('id="style-tools"')[2]))
 
 
 def test_style_is_saved_and_fills_in_the_fields_of_another_code(ana: Person, dashboard: Browser) -> None:

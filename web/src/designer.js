@@ -80,11 +80,30 @@ form.addEventListener("click", (event) => {
   if (!button.closest("fieldset")) first.focus();
 });
 
+/** Returns whether the form has these values; a logo does not count, as on the server. */
+function isApplied(fields) {
+  return Object.entries(fields).every(([name, value]) => {
+    const field = form.elements[name];
+    if (!field || name === "former") return true;
+    if (field.type === "checkbox") return field.checked === Boolean(value);
+    return field.value.toLowerCase() === value.toLowerCase();
+  });
+}
+
+/** Marks the color preset and the styles whose values the form has. */
+function markApplied() {
+  for (const button of form.querySelectorAll("[data-fields][aria-pressed]")) {
+    button.setAttribute("aria-pressed", isApplied(JSON.parse(button.dataset.fields)));
+  }
+}
+form.addEventListener("input", markApplied);
+addEventListener("pageshow", markApplied); // after the browser has restored the fields
+
 // The fields of saved styles do not change the code.
 form.addEventListener(
   "input",
   (event) => {
-    if (event.target.closest("#my-styles")) event.stopPropagation();
+    if (event.target.closest("#style-tools")) event.stopPropagation();
   },
   true,
 );

@@ -22,6 +22,19 @@ def settings_of(form: Form, *, logo: int | None) -> Mapping[str, str]:
     return {name: value[:_MAX_LENGTH] for name, value in values.items()}
 
 
+def is_applied(form: Form, settings: Mapping[str, str]) -> bool:
+    """Return whether the fields of a form have these values. The logo does not count: a form may keep its own."""
+    gradient = (form["gradient"] or [{}])[0]
+    parts = gradient if isinstance(gradient, dict) else {}
+    shown = {
+        **{name: form.text(name) for name in FIELDS},
+        **{f"gradient.{name}": parts.get(name) for name in _GRADIENT},
+    }
+    values = {name: value for name, value in settings.items() if name in shown}
+    is_blend_equal = bool(settings.get("blend")) == bool(form.text("blend"))
+    return is_blend_equal and all(str(shown[name]).lower() == value.lower() for name, value in values.items())
+
+
 def apply(form: Form, settings: Mapping[str, str]) -> None:
     """Fill in the fields of a style."""
     gradient = {name: settings[f"gradient.{name}"] for name in _GRADIENT if f"gradient.{name}" in settings}

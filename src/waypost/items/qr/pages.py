@@ -397,6 +397,7 @@ def _designer(
         status=status,
         form=form,
         repair=contrast.repair(form),
+        is_applied=named_styles.is_applied,
         code=code,
         preview=preview,
         is_sample=code is None and _is_empty(form),
