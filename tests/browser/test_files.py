@@ -26,11 +26,18 @@ def test_uploaded_file_is_downloadable_until_its_limit(
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files")
         page.get_by_role("main").get_by_role("link", name="Upload").first.click()
-        page.get_by_text("Access and limits").click()
+        page.wait_for_load_state()
+        if scripts:
+            expect(page.get_by_text("Access and limits")).to_be_hidden()
+        else:
+            page.get_by_text("Access and limits").click()
+        page.locator("#file").set_input_files(path)
         page.get_by_label("Download limit").fill("2")
         page.get_by_role("textbox", name="Alias").fill("leaflet")
-        page.locator("#file").set_input_files(path)
         if scripts:
+            expect(page.locator("[data-uploads] [data-state=selected]")).to_contain_text("leaflet.png")
+            assert ana.get("/files")["result"] == 0, "nothing is uploaded yet"
+            page.get_by_role("button", name="Upload").click()
             expect(page.locator("[data-uploads] [data-state=good]")).to_contain_text("/leaflet")
             page.get_by_role("link", name="Settings", exact=True).click()
         else:
@@ -73,6 +80,8 @@ def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, addr
         expect(page.get_by_text("Maximum file size: 500 kB.")).to_be_visible()
         _drop(page, ("one.bin", 400_000), ("too large.bin", 600_000), ("two.bin", 10), ("empty.bin", 0))
         lines = page.locator("[data-uploads] li")
+        expect(page.locator("#custom")).to_be_hidden()  # an alias is for a single file
+        page.get_by_role("button", name="Upload").click()
         expect(lines.nth(0)).to_have_attribute("data-state", "good")
         expect(lines.nth(1)).to_contain_text("is larger than your plan allows: 500 kB")
         expect(lines.nth(2)).to_have_attribute("data-state", "good")
@@ -94,19 +103,24 @@ def test_fault_in_the_settings_of_an_upload_is_shown_at_its_field(ana: Person, c
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files/new")
-        page.get_by_text("Access and limits").click()
+        page.wait_for_load_state()
+        _drop(page, ("one.bin", 10), ("two.bin", 10), ("three.bin", 10))
+        lines, upload = page.locator("[data-uploads] li"), page.get_by_role("button", name="Upload")
+        lines.nth(2).get_by_role("button", name="Remove").click()
+        expect(lines).to_have_count(2)
         limit = page.get_by_label("Download limit")
         limit.fill("many")
         page.get_by_text("Access and limits").click()
-        _drop(page, ("one.bin", 10))
-        lines = page.locator("[data-uploads] li")
+        upload.click()
         expect(lines.nth(0)).to_contain_text("Download limit must be a whole number")
         expect(limit).to_have_attribute("aria-invalid", "true")
         expect(limit).to_be_focused()
         limit.fill("3")
         expect(limit).not_to_have_attribute("aria-invalid", "true")
-        _drop(page, ("one.bin", 10))
-        expect(lines.nth(1)).to_have_attribute("data-state", "good")
+        upload.click()
+        for number in range(2):
+            expect(lines.nth(number)).to_have_attribute("data-state", "good")
+        expect(upload).to_be_hidden()
         seen.console_errors.clear()  # the browser logs each response that is not 200
 
 
@@ -119,6 +133,9 @@ def test_file_pages_have_no_accessibility_violations(ana: Person, chrome: Browse
             seen.page.goto(f"{address}/dashboard/files{path}")
             if path == "/new":
                 _drop(seen.page, ("done.txt", 100))
+                examine(seen.page, "selected file")
+                seen.page.set_viewport_size({"width": 1280, "height": 800})
+                seen.page.get_by_role("button", name="Upload").click()
                 expect(seen.page.locator("[data-state=good]")).to_be_visible()
             examine(seen.page, path)
         assert seen.foreign_urls == []

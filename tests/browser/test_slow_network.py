@@ -209,6 +209,8 @@ def test_input_before_scripts_load_is_kept(ana: Person, chrome: Browser, address
         held = _open_bare(page, f"{address}/dashboard/files/new")
         page.locator("#file").set_input_files(_TEXTS[0])
         _release(page, held)
+        expect(page.locator("[data-state=selected]")).to_be_visible()
+        page.get_by_role("button", name="Upload").click()
         expect(page.locator("[data-state=good]")).to_be_visible(timeout=30_000)  # a busy disk
 
 
@@ -216,10 +218,14 @@ def test_failed_upload_does_not_stop_the_others(ana: Person, chrome: Browser, ad
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/files/new")
         page.route("**/dashboard/files/new", lambda route: route.fulfill(status=503, body="Busy."), times=1)
+        page.wait_for_load_state()
         page.locator("#file").set_input_files(_TEXTS)
         lines = page.locator("[data-uploads] li")
+        page.get_by_role("button", name="Upload").click()
         expect(lines.nth(0)).to_contain_text("The upload was interrupted.")
         expect(lines.nth(1)).to_have_attribute("data-state", "good", timeout=30_000)  # a busy disk
+        page.get_by_role("button", name="Upload").click()
+        expect(lines.nth(0)).to_have_attribute("data-state", "good", timeout=30_000)
 
 
 def test_unanswered_newsletter_form_can_be_sent_again(ana: Person, chrome: Browser, address: str) -> None:

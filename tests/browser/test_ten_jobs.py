@@ -138,10 +138,10 @@ def _campaign(hands: Hands) -> None:
 def _file(hands: Hands) -> None:
     hands.open("/files")
     hands.link("Upload")
-    hands.press(hands.page.locator("summary", has_text="Access and limits"))
+    hands.attach(hands.page.locator("#file"), "offer.png", PNG)
     hands.field("Download limit", "3")
     hands.field("Password for visitors", "tulip")
-    hands.attach(hands.page.locator("#file"), "offer.png", PNG)
+    hands.button("Upload")
     line = hands.page.locator("[data-uploads] [data-state=good]")
     expect(line).to_be_visible()
     hands.press(line.locator("[data-copy]"))

@@ -1,4 +1,5 @@
-// Uploads dropped or selected files one after the other and shows the progress. Without scripts, the form does it.
+// Lists dropped or selected files, uploads them one after the other on submit, and shows the progress. Without scripts, the
+// form does it.
 import { language } from "./locale.js";
 
 const form = document.querySelector("[data-upload]");
@@ -12,11 +13,17 @@ const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 const UNIT_DISPLAY = document.documentElement.lang === "ar" ? "long" : "short"; // as on the server
 const maxBytes = Number(form.dataset.most);
 let freeBytes = form.dataset.left === "" ? Infinity : Number(form.dataset.left);
-const queue = [];
-let runningCount = 0;
+const options = form.querySelector(".upload-options");
+const chooseButton = form.querySelector("[data-choose]");
+const chooseLabel = chooseButton.textContent;
+const aliasField = form.elements.custom;
+const selected = []; // files that the next submit uploads
+const queue = []; // those that are uploaded after the running one
+let isRunning = false;
 
 field.required = false;
 form.classList.add("enhanced");
+list.after(options);
 
 function formatBytes(bytes) {
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
@@ -30,6 +37,32 @@ function addItem(file) {
   item.querySelector("progress").setAttribute("aria-label", file.name);
   list.append(item);
   return item;
+}
+
+/** Shows the settings and Upload while files are selected. An alias is for a single file. */
+function update() {
+  const isReady = selected.length > 0;
+  if (isReady && !form.classList.contains("ready")) options.open = true;
+  const isListed = list.childElementCount > 0;
+  form.classList.toggle("ready", isReady);
+  zone.classList.toggle("small", isListed);
+  chooseButton.classList.toggle("secondary", isListed);
+  chooseButton.textContent = isListed ? chooseButton.dataset.more : chooseLabel;
+  aliasField.closest(".field").hidden = aliasField.disabled = selected.length > 1;
+}
+
+/** Adds a file to those that the next submit uploads; `message` is why its last upload failed. */
+function select(job, message = "") {
+  const { file, item } = job;
+  selected.push(job);
+  showStatus(item, message || formatBytes(file.size), message ? "bad" : "selected");
+  item.querySelector("[data-stop]").onclick = () => {
+    selected.splice(selected.indexOf(job), 1);
+    freeBytes += file.size;
+    item.remove();
+    update();
+    chooseButton.focus();
+  };
 }
 
 function showStatus(item, message, state = "") {
@@ -58,6 +91,11 @@ function finish(item, uploaded) {
   settings.className = "button secondary small";
   settings.href = `/dashboard/files/${uploaded.id}`;
   settings.textContent = messages.dataset.done;
+  const name = document.createElement("a");
+  name.href = settings.href;
+  const box = item.querySelector(".file-name");
+  name.append(...box.childNodes);
+  box.append(name);
   const shortUrl = document.createElement("span");
   shortUrl.className = "short-url";
   shortUrl.append(link, button);
@@ -85,16 +123,17 @@ function markFields(names) {
   fields[0]?.focus();
 }
 
-function upload({ file, item }) {
-  runningCount += 1;
+function upload(job) {
+  const { file, item } = job;
+  isRunning = true;
+  item.dataset.state = "running";
   const request = new XMLHttpRequest();
   const progress = item.querySelector("progress");
-  const end = (message) => {
-    fail(item, message);
-    freeBytes += file.size;
+  const retry = (message) => {
+    select(job, message);
     finishUpload();
   };
-  item.querySelector("[data-stop]").onclick = () => request.abort();
+  nameStop(item).onclick = () => request.abort();
   request.upload.onprogress = (event) => {
     progress.value = (100 * event.loaded) / event.total;
     showStatus(item, `${formatBytes(Math.min(event.loaded, file.size))} / ${formatBytes(file.size)}`);
@@ -107,16 +146,26 @@ function upload({ file, item }) {
     } catch {
       /* an error page of a proxy */
     }
-    if (request.status !== 200 || !result.files) {
-      markFields(result.fields ?? []);
-      return end(result.message ?? messages.dataset.failed);
-    }
-    finish(item, result.files[0]);
-    form.querySelector("[name=custom]").value = ""; // an alias is for one file only
+    if (request.status === 200 && result.files) {
+      finish(item, result.files[0]);
+      aliasField.value = "";
+    } else if (result.fields?.length) {
+      select(job, result.message);
+      for (const other of queue.splice(0)) select(other);
+      update();
+      markFields(result.fields);
+    } else if (result.message) {
+      fail(item, result.message);
+      freeBytes += file.size;
+    } else return retry(messages.dataset.failed);
     finishUpload();
   };
-  request.onerror = () => end(messages.dataset.failed);
-  request.onabort = () => end(messages.dataset.stopped);
+  request.onerror = () => retry(messages.dataset.failed);
+  request.onabort = () => {
+    fail(item, messages.dataset.stopped);
+    freeBytes += file.size;
+    finishUpload();
+  };
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
   request.send(buildBody(file));
@@ -124,45 +173,66 @@ function upload({ file, item }) {
 
 /** Opens the sign-in page, without the browser asking whether to leave. */
 function goToSignIn() {
-  runningCount = queue.length = 0;
+  isRunning = false;
+  queue.length = selected.length = 0;
   location.assign("/dashboard/files/new");
 }
 
 function finishUpload() {
-  runningCount -= 1;
+  isRunning = false;
   startNext();
+  update();
 }
 
 function startNext() {
-  if (runningCount === 0 && queue.length) upload(queue.shift());
+  if (!isRunning && queue.length) upload(queue.shift());
 }
 
-function enqueue(files) {
+/** Returns the button that stops the upload of a file. */
+function nameStop(item) {
+  const button = item.querySelector("[data-stop]");
+  button.title = button.querySelector(".visually-hidden").textContent = messages.dataset.stop;
+  return button;
+}
+
+/** Uploads the selected files after those that are being uploaded. */
+function enqueue() {
+  for (const job of selected.splice(0)) {
+    const { file, item } = job;
+    showStatus(item, `${formatBytes(file.size)}, ${messages.dataset.waits}`, "running");
+    queue.push(job);
+    nameStop(item).onclick = () => {
+      queue.splice(queue.indexOf(job), 1);
+      freeBytes += file.size;
+      fail(item, messages.dataset.stopped);
+    };
+  }
+  startNext();
+  update();
+}
+
+function add(files) {
   for (const file of files) {
     const item = addItem(file);
     if (file.size > maxBytes) fail(item, messages.dataset.large);
     else if (file.size > freeBytes) fail(item, messages.dataset.full);
     else {
       freeBytes -= file.size;
-      showStatus(item, `${formatBytes(file.size)}, ${messages.dataset.waits}`);
-      const job = { file, item };
-      queue.push(job);
-      item.querySelector("[data-stop]").onclick = () => {
-        queue.splice(queue.indexOf(job), 1);
-        freeBytes += file.size;
-        fail(item, messages.dataset.stopped);
-      };
+      select({ file, item });
     }
   }
-  startNext();
+  update();
 }
 
-form.querySelector("[data-choose]").addEventListener("click", () => field.click());
+chooseButton.addEventListener("click", () => field.click());
 field.addEventListener("change", () => {
-  enqueue([...field.files]);
+  add([...field.files]);
   field.value = "";
 });
-form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  enqueue();
+});
 
 // Files can be dropped anywhere: the browser would open a file that misses the drop zone.
 let dragDepth = 0;
@@ -184,8 +254,8 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   dragDepth = 0;
   zone.classList.remove("drag-over");
-  enqueue([...event.dataTransfer.files]);
+  add([...event.dataTransfer.files]);
 });
 addEventListener("beforeunload", (event) => {
-  if (runningCount || queue.length) event.preventDefault();
+  if (isRunning || queue.length || selected.length) event.preventDefault();
 });
