@@ -6,6 +6,7 @@ from typing import Any
 from tests.conftest import Person
 from tests.support.brands import COLOR, data_url, logo
 from tests.support.databases import ON_SQLITE
+from tests.support.files import new_file
 from tests.support.visits import ACCEPT_HTML, ACCEPT_JSON, CHROME, new_link, visit
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand
@@ -61,6 +62,18 @@ def test_every_kind_of_page_has_the_brand(ana: Person) -> None:
         page = _page(ana, path).text
         assert "Service &lt;i&gt;" in page, path
         assert "<i>" not in page, path
+
+
+@ON_SQLITE
+def test_page_of_a_file_without_sender_names_the_host_next_to_the_brand(ana: Person) -> None:
+    new_file(ana, "menu.pdf", custom="menu")
+    page = _page(ana, "/menu").text
+    assert "<bdi>go.localhost</bdi>" in page
+    assert "Shared on" not in page
+    _set(ana, SERVICE)
+    page = _page(ana, "/menu").text
+    assert "<bdi>Service &lt;i&gt;</bdi>" in page
+    assert "Shared on <bdi>go.localhost</bdi>" in page
 
 
 @ON_SQLITE

@@ -51,7 +51,7 @@ def test_error_is_page_for_browsers_and_json_for_programs(
     for headers, title, language in ((ACCEPT_HTML, english, "en"), (GERMAN, german, "de")):
         page = visit(ana.client, path, method, headers=headers)
         assert (page.status_code, page.headers["content-language"]) == (status, language)
-        assert f"<title>{title}</title>" in page.text
+        assert f"<title>{title} · go.localhost</title>" in page.text
         assert f'<html lang="{language}" dir="ltr">' in page.text
         assert "script" not in page.headers["content-security-policy"]
         assert page.headers["cache-control"] == "private, no-store"
@@ -65,9 +65,11 @@ def test_error_is_page_for_browsers_and_json_for_programs(
 def test_error_page_links_to_front_page_of_hosts_that_have_one(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://bare.example"})
     ana.post("/domain/add", {"domain": "https://home.example", "redirectroot": "https://example.com/"})
-    for host, has_link in (("go.localhost", True), ("home.example", True), ("bare.example", False)):
+    for host, has_link in (("go.localhost", False), ("home.example", True), ("bare.example", False)):
         page = ana.client.get("/unknown", headers={"Host": host, **ACCEPT_HTML})
         assert (page.status_code, 'href="/">Go to the front page' in page.text) == (404, has_link), host
+        assert 'class="brand"' in page.text
+        assert f"<bdi>{host}</bdi>" in page.text
 
 
 @ON_SQLITE

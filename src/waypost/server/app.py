@@ -178,7 +178,7 @@ def _visitor_services(
         cache=cache,
         visits=visits,
         rules=rules,
-        pages=PageRenderer(resources.meter, pseudo=settings.pseudo_language == "on"),
+        pages=PageRenderer(resources.meter, own_host=settings.own_host, pseudo=settings.pseudo_language == "on"),
         meter=resources.meter,
         webhooks=Webhooks(partial(resources.meter.set_queue, "webhooks")),
         store=resources.cleaner.store,

@@ -28,11 +28,13 @@ class DomainView:
     ignorecase: bool = False
     brand: Brand = NO_BRAND
     """That of the domain, or of the installation."""
+    has_root_page: bool = False
+    """True if the root URL of the own host is a page for visitors, not a redirect."""
 
     @property
     def has_front_page(self) -> bool:
-        """Return whether the root URL shows something. On the service's own host it always does."""
-        return not self.id or bool(self.redirectroot)
+        """Return whether the root URL is for visitors. On the own host it can redirect to the dashboard instead."""
+        return self.has_root_page or bool(self.redirectroot)
 
 
 OWN_HOST = DomainView(0, 0, OWN, "", "", "")
@@ -44,9 +46,9 @@ _DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).wh
 def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
     """Return the branded domain that answers a host name; None for an unregistered host."""
     if host == OWN:
-        root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
-        brand = store.of_installation(tx)
-        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect, brand=brand)
+        has_page = settings.root_redirect == ROOT_PAGE
+        own = replace(OWN_HOST, redirect404=settings.not_found_redirect, brand=store.of_installation(tx))
+        return replace(own, redirectroot="" if has_page else settings.root_redirect, has_root_page=has_page)
     row = tx.execute(_DOMAIN, hostnames.named("host", host)).first()
     if row is None:
         return None

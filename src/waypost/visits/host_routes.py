@@ -50,6 +50,7 @@ def _root_page(request: Request, services: Services) -> Response:
         "root.html",
         request=request,
         title=settings.own_host,
+        host="",
         dashboard=f"{settings.dashboard}/dashboard",
         report=f"{settings.base}/report",
     )

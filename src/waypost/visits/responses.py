@@ -149,8 +149,9 @@ _RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "unreadable": 5, 
 class PageRenderer:
     """Renders the pages of `templates/` in the visitor's language."""
 
-    def __init__(self, meter: Meter, *, pseudo: bool = False) -> None:
+    def __init__(self, meter: Meter, *, own_host: str, pseudo: bool = False) -> None:
         self._meter = meter
+        self._own_host = own_host
         self._pseudo = pseudo
 
     def language(self, accept_language: str) -> str:
@@ -162,7 +163,7 @@ class PageRenderer:
 
     def render(self, template: str, *, language: str = i18n.SOURCE_LANGUAGE, **values: object) -> str:
         """Return a rendered template."""
-        values = {"brand": NO_BRAND, **values}
+        values = {"brand": NO_BRAND, "host": self._own_host, **values}
         return (
             _environment(language)
             .get_template(template)
@@ -182,7 +183,8 @@ class PageRenderer:
         language = self._language(request)
         domain: DomainView | None = request.scope.get(DOMAIN_KEY)
         brand: Brand = request.scope.get(BRAND_KEY, NO_BRAND) if domain is None else domain.brand
-        values = {"favicon": brand.icon, "brand": brand, **values}
+        host = "" if domain is None else domain.host or self._own_host
+        values = {"favicon": brand.icon, "brand": brand, "host": host, **values}
         values.setdefault("has_front_page", domain is not None and domain.has_front_page)
         text = self.render(template, language=language, **values).encode()
         # Responses to forms are never compressed, like those of the dashboard.

@@ -112,14 +112,14 @@ def _statistics(context: PageContext, shared: SharedItem) -> Response:
         key, lambda: context.database.read(lambda tx: lookup.bounds(tx, share))
     )
     period = periods.requested(context, bounds)
-    loaded, title = _load(context, share, period), share.title or shared.name
+    loaded = _load(context, share, period)
     if context.query("format") == "csv":
-        return statistics.csv_response(loaded, title or gettext("Statistics"))
+        return statistics.csv_response(loaded, share.title or shared.name or gettext("Statistics"))
     shown = statistics.report_context(loaded, period)
     shown["presets"] = periods.presets(context, bounds)
     return context.render(
         "shares/shared.html",
-        title=title,
+        title=share.title,
         name=shared.name,
         url=shared.url,
         **shown,
