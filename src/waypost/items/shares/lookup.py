@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from waypost.clicks.stats.subjects import ItemGroup, find_members
-from waypost.clicks.stats.subjects import ACCOUNT, Subject
+from waypost.clicks.stats.subjects import ACCOUNT, ItemGroup, Subject, find_members
 from waypost.core import clock
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.periods import ALL, DEFAULT, Bounds
