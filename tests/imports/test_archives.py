@@ -1,6 +1,7 @@
 """An account moves to another installation by its archive."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -14,6 +15,7 @@ from tests.support.visits import new_link
 from waypost.clicks.stats import verify
 from waypost.core import clock
 from waypost.core.settings import Settings
+from waypost.dashboard import presets
 from waypost.db import schema
 from waypost.transfer.imports import apply, plan_removal, undo
 from waypost.transfer.imports.planner import Options
@@ -93,6 +95,60 @@ def test_undo_removes_everything_that_archive_created(
     assert totals(new) == before
     assert [item["name"] for item in new.get("/channels")["data"]["channels"]] == ["Mine"]
     assert new.database.read(verify.differences) == []
+
+
+def test_saved_views_and_styles_are_imported_and_removed_by_undo(
+    ana: Person, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    campaign, code = ana.add("campaign", name="Autumn"), ana.add("qr", type="text", data="x", name="Logo")
+    _save(ana, "links", "Autumn", {"campaign": str(campaign), "status": "disabled"})
+    _save(ana, "links", "Deleted campaign", {"campaign": "999"})
+    _save(ana, "qr", "Blue", {"foreground": "#102040", "former": str(code)})
+    _save(ana, "qr", "Mine", {"foreground": "#000001"})
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    shift_ids(new)
+    _save(new, "qr", "MINE", {"foreground": "#000002"})
+    before = _presets(new)
+    plan(new, new_settings, archive)
+    apply.apply(new.database, new.account, new_settings)
+    ids = (str(new.get("/campaigns")["data"]["campaigns"][0]["id"]), str(new.get("/qr")["data"]["qrs"][0]["id"]))
+    assert _presets(new) == {
+        "Autumn": {"campaign": ids[0], "status": "disabled"},
+        "Blue": {"foreground": "#102040", "former": ids[1]},
+        "MINE": {"foreground": "#000002"},
+    }
+    assert ids != (str(campaign), str(code))
+    _save(new, "qr", "Blue", {"foreground": "#000003"})
+    undo.undo(new.database, new.account)
+    assert _presets(new) == {**before, "Blue": {"foreground": "#000003"}}
+
+
+def test_import_of_an_archive_into_its_own_account_keeps_presets_after_undo(
+    ana: Person, settings: Settings, tmp_path: Path
+) -> None:
+    _save(ana, "qr", "Blue", {"foreground": "#102040"})
+    for number in range(presets.MAX):
+        _save(ana, "links", f"View {number}", {"q": str(number)})
+    before = _presets(ana)
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    ana.write(lambda tx: presets.rename(tx, ana.account, "links", 2, "Renamed"))
+    plan(ana, settings, archive)
+    apply.apply(ana.database, ana.account, settings)
+    assert len(_presets(ana)) == presets.MAX + 1, "the limit holds"
+    undo.undo(ana.database, ana.account)
+    assert _presets(ana) == {"Renamed" if name == "View 0" else name: values for name, values in before.items()}
+
+
+def _save(person: Person, kind: presets.Kind, name: str, values: dict[str, str]) -> None:
+    person.write(lambda tx: presets.save(tx, person.account, kind, name, values))
+
+
+def _presets(person: Person) -> dict[str, Any]:
+    """Return the settings of all presets by name."""
+    c = schema.presets.c
+    query = select(c.name, c.settings).where(c.account == person.account)
+    return {row.name: row.settings for row in person.database.read(lambda tx: tx.execute(query).all())}
 
 
 def test_taken_aliases_and_domains_of_others_are_conflicts(

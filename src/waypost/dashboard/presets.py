@@ -12,10 +12,13 @@ from waypost.core.errors import invalid, not_found, taken
 from waypost.core.text_folding import folded
 from waypost.dashboard.i18n import gettext_noop
 from waypost.db import account_rows, crud, unique_names
+from waypost.db.database import upsert
 from waypost.db.schema import presets
 
 MAX = 50
 """Presets of a kind that an account can save."""
+MAX_SETTINGS, MAX_SETTING = 20, 255
+"""Settings that a preset has at most, and characters of each."""
 Kind = Literal["links", "qr"]
 """`links`: a view of the list of links. `qr`: a style of QR codes."""
 _TOO_MANY: Mapping[Kind, str] = {
@@ -70,6 +73,27 @@ def save(tx: Connection, account: int, kind: Kind, name: str, settings: Mapping[
     if tx.execute(select(func.count()).select_from(presets).where(*of_kind)).scalar_one() >= MAX:
         raise invalid("name", _TOO_MANY[kind])
     tx.execute(insert(presets).values(account=account, kind=kind, **values))
+
+
+def names(tx: Connection, account: int) -> set[tuple[str, str]]:
+    """Return the kinds and the folded names of all presets of an account."""
+    return {(row.kind, row.name_key) for row in tx.execute(select(_c.kind, _c.name_key).where(_c.account == account))}
+
+
+def add_missing(tx: Connection, account: int, kind: Kind, name: str, settings: Mapping[str, str]) -> None:
+    """Save settings under a name that is not used yet. Nothing is saved above the limit."""
+    of_kind = (_c.account == account, _c.kind == kind)
+    if tx.execute(select(func.count()).select_from(presets).where(*of_kind)).scalar_one() < MAX:
+        values = {"account": account, "kind": kind, "name": name, "name_key": folded(name), "settings": {**settings}}
+        tx.execute(upsert(tx, presets).on_conflict_do_nothing(), [values])
+
+
+def remove_equal(tx: Connection, account: int, kind: Kind, name: str, settings: Mapping[str, str]) -> None:
+    """Delete the preset with this name, unless its settings were changed."""
+    is_named = (_c.account == account, _c.kind == kind, _c.name_key == folded(name))
+    row = tx.execute(select(_c.id, _c.settings).where(*is_named)).first()
+    if row is not None and row.settings == settings:
+        tx.execute(delete(presets).where(_c.account == account, _c.id == row.id))
 
 
 def rename(tx: Connection, account: int, kind: Kind, preset: int, name: str) -> None:

@@ -1,7 +1,7 @@
 """The rows of each part of an archive: the items that they need, how they are added, and removed by undo."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, insert
@@ -17,6 +17,7 @@ from waypost.clicks.ingest.aggregate import (
 )
 from waypost.clicks.ingest.bulk_upsert import transpose, upsert_counts
 from waypost.clicks.ingest.label_limits import limit_labels
+from waypost.dashboard import presets
 from waypost.db.database import upsert
 from waypost.db.schema import (
     channel_items,
@@ -58,6 +59,16 @@ def _statistics_keys(row: Row) -> Iterable[Key]:
         yield "link", link
 
 
+_REFERENCES = {"links": {"campaign": "campaign", "channel": "channel"}, "qr": {"former": "qr"}}
+"""The settings of presets with the id of an item, and its kind, by the kind of the preset."""
+
+
+def _preset_keys(row: Row) -> Iterable[Key]:
+    kind, _, settings = row
+    references = _REFERENCES[kind].items()
+    return ((noun, int(settings[name])) for name, noun in references if settings.get(name, "").isdecimal())
+
+
 KEYS: Mapping[str, Callable[[Row], Iterable[Key]]] = {
     "channel_items": lambda row: (("channel", row[0]), (row[1], row[2])),
     "rotator_links": lambda row: (("campaign", row[0]), ("link", row[1])),
@@ -66,6 +77,7 @@ KEYS: Mapping[str, Callable[[Row], Iterable[Key]]] = {
     "clicks_by_label": _statistics_keys,
     "visits": _statistics_keys,
     "edits": lambda row: ((row[0], row[1]),),
+    "presets": _preset_keys,
 }
 
 
@@ -207,6 +219,31 @@ def _remove_edits(tx: Connection, account: int, content: Any, items: Items) -> N
         tx.execute(delete(edits).where(*is_edit))
 
 
+def _add_presets(tx: Connection, account: int, content: Any, items: Items) -> None:
+    for kind, name, settings in _presets_here(content, items):
+        presets.add_missing(tx, account, kind, name, settings)
+
+
+def _remove_presets(tx: Connection, account: int, content: Any, items: Items) -> None:
+    for kind, name, settings in _presets_here(content, items):
+        presets.remove_equal(tx, account, kind, name, settings)
+
+
+def _presets_here(content: Any, items: Items) -> Iterator[tuple[presets.Kind, str, dict[str, str]]]:
+    """Yield presets with the ids here. A view of items that do not come along is left out; a style loses its logo."""
+    for row in content["rows"]:
+        kind, name, settings = row
+        ids = {key: items.all.get(key) for key in _preset_keys(row)}
+        if kind == "links" and None in ids.values():
+            continue
+        new_ids = {
+            name: str(ids[noun, int(settings[name])] or "")
+            for name, noun in _REFERENCES[kind].items()
+            if settings.get(name, "").isdecimal()
+        }
+        yield kind, name, {**settings, **new_ids}
+
+
 APPLY: Mapping[str, Callable[..., None]] = {
     "channel_items": _add_channel_items,
     "rotator_links": _add_rotator_links,
@@ -215,10 +252,12 @@ APPLY: Mapping[str, Callable[..., None]] = {
     "clicks_by_label": _add_labels,
     "visits": _add_visits,
     "edits": _add_edits,
+    "presets": _add_presets,
 }
 REMOVE: Mapping[str, Callable[..., None]] = {
     "clicks_by_time": lambda *values: _add_times(*values, sign=-1),
     "clicks_by_label": lambda *values: _add_labels(*values, sign=-1),
     "visits": _remove_visits,
     "edits": _remove_edits,
+    "presets": _remove_presets,
 }

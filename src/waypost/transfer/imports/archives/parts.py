@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, QUARTER, VisitAttributes
 from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
 from waypost.core import clock
+from waypost.core.text_folding import folded
+from waypost.dashboard import presets
 from waypost.db.database import Database
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.schema import click_times, import_parts
@@ -37,12 +39,15 @@ def store(database: Database, account: int, plan: int, source: FileSource, check
     The totals of the account itself are taken only if it has none yet; otherwise those of its new items are added.
     """
     is_empty = database.read(lambda tx: _has_no_clicks(tx, account))
+    used = database.read(lambda tx: presets.names(tx, account))
     values: list[dict[str, Any]] = []
     for sheet, convert in SHEETS.items():
         rows = (
             _limited(_valid(source, sheet, convert)) if sheet == "clicks_by_label" else _valid(source, sheet, convert)
         )
         kept = rows if is_empty else (row for row in rows if row[0] != ACCOUNT_KIND)
+        if sheet == "presets":  # undo removes only those that the account did not have
+            kept = (row for row in rows if (row[0], folded(row[1])) not in used)
         while batch := _next_rows(kept):
             content = {"service": source.service, "rows": batch, "adds_to_account": not is_empty}
             values.append({"account": account, "plan": plan, "sheet": sheet, "content": content})
@@ -60,7 +65,7 @@ def _next_rows(rows: Iterator[Row]) -> list[Row]:
     characters = 0
     while len(batch) < _ROWS and characters < _CHARACTERS and (row := next(rows, None)) is not None:
         batch.append(row)
-        characters += sum(len(value) for value in row if isinstance(value, str))
+        characters += sum(len(str(value)) for value in row if isinstance(value, str | dict))
     return batch
 
 
@@ -148,6 +153,14 @@ def _edit(row: Fields) -> Row | None:
     return [row.text("kind"), row.number("item"), at]
 
 
+def _preset(row: Fields) -> Row | None:
+    name, settings = _text(row.text("name").strip(), _MAX_LABEL), row.pairs("settings")
+    if row.text("kind") not in get_args(presets.Kind) or not name or len(settings) > presets.MAX_SETTINGS:
+        return None
+    length = presets.MAX_SETTING
+    return [row.text("kind"), name, {_text(key, length): _text(value, length) for key, value in settings.items()}]
+
+
 def _is_counted(row: Fields) -> bool:
     return row.text("kind") in _KINDS or row.text("kind") == ACCOUNT_KIND
 
@@ -168,6 +181,7 @@ SHEETS: Mapping[str, Callable[[Fields], Row | None]] = {
     "clicks_by_label": _label,
     "visits": _visit,
     "edits": _edit,
+    "presets": _preset,
 }
 
 
