@@ -186,6 +186,10 @@ def test_preview_shows_a_placeholder_for_each_incomplete_block(ana: Person, dash
     assert page.one("body").attributes["data-blocks"] == " ".join(map(str, range(len(PARTS) + 1)))
 
 
+def test_preview_of_a_page_without_blocks_shows_where_they_come(ana: Person, dashboard: Browser) -> None:
+    assert Page(dashboard.get("/bios/phone")).one("p", class_="text ghost").text == "Add a block"
+
+
 def test_stale_builder_form_is_rejected(ana: Person, dashboard: Browser) -> None:
     bio = _new(ana)
     path = f"/bios/{bio}"

@@ -92,10 +92,12 @@ def parse_size(text: str) -> int:
 
 
 def format_limit(count: int) -> str:
-    """Format a limit in bytes with the units in which it was given: whole MiB or GiB, or else as `format_size`."""
+    """Format a limit in bytes with the units in which it was given: whole MB or MiB, or else as `format_size`."""
     for shift, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB")):
         if count % (1 << shift) == 0 and count % 1_000_000:
             return f"{count >> shift} {unit}"
+    if 0 < count < 10_000_000 and count % 1_000_000 == 0:
+        return f"{count // 1_000_000} MB"
     return format_size(count)
 
 

@@ -98,8 +98,12 @@ def _is_complete(block: Mapping[str, str]) -> bool:
 def _block_of_preview(block: Mapping[str, str]) -> dict[str, str]:
     """Return a block as visitors see it, or the placeholder of an incomplete one."""
     if not _is_complete(block):
-        return {"type": "text", "text": _GHOST_MARK + gettext(_GHOSTS[block["type"]])}
+        return _placeholder(gettext(_GHOSTS[block["type"]]))
     return {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
+
+
+def _placeholder(text: str) -> dict[str, str]:
+    return {"type": "text", "text": _GHOST_MARK + text}
 
 
 def _preview(context: PageContext, form: Form) -> Response:
@@ -112,6 +116,8 @@ def _preview(context: PageContext, form: Form) -> Response:
             fields = _block_of_preview(block)
             shown.append(str(index))
             complete_blocks.append({**fields, "id": index} if blocks.is_clickable(fields) else fields)
+    if not rows:
+        complete_blocks.append(_placeholder(gettext("Add a block")))
     forms, sizes = context.read(
         lambda tx: (
             form_blocks.find_forms(tx, context.account, complete_blocks),
