@@ -178,7 +178,7 @@ def test_page_with_pictures_and_own_colors_is_built(
             expect(page.locator("[data-picture=image] img")).to_be_visible()
         page.get_by_role("button", name="Create page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your page is ready.")
-        expect(page.locator("[data-picture=avatar] img")).to_be_visible()
+        expect(page.locator(".bio-profile > summary img")).to_be_visible()
         page.goto(f"{address}/ana-costa")
         widths = [
             image.evaluate("image => image.decode().then(() => image.naturalWidth)")
@@ -238,6 +238,26 @@ def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address:
         page.get_by_text("Preview", exact=True).click()
         expect(page.locator("iframe[name=phone]")).to_be_in_viewport()
         expect(blocks.first).to_be_hidden()
+
+
+def test_profile_of_a_saved_page_is_folded_and_opens_for_an_error(ana: Person, chrome: Browser, address: str) -> None:
+    bio = ana.add("bio", name="Ana", title="Ana Costa", description="Potter", blocks=[])
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/bios/{bio}")
+        page.wait_for_load_state()
+        profile, name = page.locator(".bio-profile > summary"), page.get_by_label("Name", exact=True)
+        expect(profile).to_contain_text("Ana Costa")
+        expect(name).to_be_hidden()
+        profile.click()
+        name.fill("")
+        profile.click()
+        page.get_by_role("button", name="Save", exact=True).last.click()
+        expect(name).to_be_focused()
+        name.fill("Ana")
+        page.get_by_role("textbox", name="Alias").fill("a b")
+        page.get_by_role("button", name="Save", exact=True).last.click()
+        expect(page.get_by_role("textbox", name="Alias")).to_be_visible()
+        expect(page.get_by_role("alert")).to_contain_text("Not saved")
 
 
 def _drag_beyond_the_edge(ana: Person, page: Page, address: str) -> None:
@@ -323,6 +343,9 @@ def test_preview_shows_the_form_after_a_failed_save(ana: Person, chrome: Browser
         page.on("dialog", lambda dialog: dialog.accept())  # a form that is not saved is left
         for path, button in (("new", "Create page"), ("1", "Save")):
             page.goto(f"{address}/dashboard/bios/{path}")
+            page.wait_for_load_state()
+            if path != "new":
+                page.locator(".bio-profile > summary").click()
             page.get_by_label("Name", exact=True).fill("Typed name")
             page.get_by_role("button", name="Text", exact=True).click()
             page.locator("[data-block] textarea").last.fill("Typed text")

@@ -251,6 +251,8 @@ def test_draft_of_bio_page_is_offered_again_until_saved(ana: Person, chrome: Bro
         expect(page.get_by_role("button", name="Restore")).to_be_hidden()
         assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('draft '))") == []
         page.goto(f"{address}/dashboard/bios/1")
+        page.wait_for_load_state()
+        page.locator(".bio-profile > summary").click()
         page.get_by_label("Name", exact=True).fill("Other")
         _wait_for_draft(page, "Other")
         page.goto(f"{address}/dashboard/bios/1")

@@ -21,6 +21,8 @@ def test_form_of_a_bio_page_is_created_in_place(ana: Person, chrome: Browser, ad
     bio = new_bio(ana, "shop", blocks=[])
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/bios/{bio}")
+        page.wait_for_load_state()
+        page.locator(".bio-profile > summary").click()
         page.get_by_label("Name", exact=True).fill("Unsaved name")
         for _ in range(2):
             page.get_by_role("button", name="Form", exact=True).click()
@@ -64,6 +66,7 @@ def test_form_of_a_bio_page_is_created_in_another_tab_without_scripts(
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/bios/{bio}")
+        page.locator(".bio-profile > summary").click()
         page.get_by_label("Name", exact=True).fill("Unsaved name")
         page.get_by_role("button", name="Form", exact=True).click()
         with page.context.expect_page() as opened:
@@ -199,6 +202,9 @@ def test_domain_that_was_added_in_another_tab_is_selected(ana: Person, chrome: B
     with signed_in_page(chrome, address) as page:
         for path in ("links/new", "files/new"):
             page.goto(f"{address}/dashboard/{path}")
+            page.wait_for_load_state()
+            if path == "files/new":
+                page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"})
             page.evaluate("document.querySelectorAll('main details').forEach(details => { details.open = true })")
             with page.context.expect_page() as opened:
                 page.get_by_role("main").get_by_role("link", name="New domain").click()

@@ -74,6 +74,15 @@ export function connectFolding(form, list) {
     const block = document.getElementById(location.hash.slice(1))?.closest("[data-block]");
     if (block) open(block);
   });
+  // The browser names the fault of a field only if the field can be seen.
+  form.addEventListener(
+    "invalid",
+    ({ target }) => {
+      const fold = target.closest("details");
+      if (fold) fold.open = true;
+    },
+    true, // this event does not bubble
+  );
   form.addEventListener("change", update);
   update();
 }
