@@ -57,6 +57,21 @@ def _status(page: Any) -> str:
     return "".join(re.findall(r'<p role="status">(.*?)</p>', page.text.partition('id="style-tools"')[2]))
 
 
+def test_style_that_the_fields_have_is_marked_without_scripts(ana: Person, dashboard: Browser) -> None:
+    page = _submit(dashboard, "/qr/styles", style_name="Autumn", **BLUE)
+    (style,) = re.findall(r"<option value=\"(\d+)\"[^>]*>Autumn<", page.text)
+    for path, fields, is_marked in (
+        (f"/qr/styles/apply/{style}", {}, True),
+        ("/qr/preview", {**BLUE, "foreground": BLUE["foreground"].upper()}, True),
+        ("/qr/preview", {**BLUE, "modules": "square"}, False),
+        ("/qr/preview", {**BLUE, "blend": ""}, False),
+    ):
+        group = _submit(dashboard, path, **fields).text.partition("<legend>My styles</legend>")[2]
+        mark = re.search(r'aria-pressed="(\w+)"', group.partition("</fieldset>")[0])
+        assert mark is not None
+        assert (mark[1] == "true") == is_marked, (path, fields)
+
+
 def test_style_is_saved_and_fills_in_the_fields_of_another_code(ana: Person, dashboard: Browser) -> None:
     assert _styles(dashboard.get("/qr/new")) == {}
     page = _submit(dashboard, "/qr/styles", style_name="Autumn <b>", **{**BLUE, "text__text": "Kept"})
