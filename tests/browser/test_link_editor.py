@@ -26,17 +26,24 @@ def test_link_is_created_with_typed_channels_and_preview(
         signed_in_page(chrome, address) as page,
     ):
         for width in (390, 1280):
-            page.set_viewport_size({"width": width, "height": 900})
+            page.set_viewport_size({"width": width, "height": 844})
             page.goto(f"{address}/dashboard/links/new")
-            page.get_by_label("Destination URL").first.fill("http://shop.example/")
             card = page.locator(".social-card")
+            expect(page.locator(".card-preview")).to_be_hidden()
+            page.get_by_label("Destination URL").first.fill("http://shop.example/")
             expect(card.locator(".title")).to_have_text("Boots")
             page.locator("summary", has_text="Link preview").last.click()
             page.get_by_label("Preview title").fill("My boots")
             expect(card.locator(".title")).to_have_text("My boots")
             page.get_by_label("Preview title").fill("")
             expect(card.locator(".title")).to_have_text("Boots")
+            if width == 390:
+                page.locator(".view-tabs").get_by_text("Preview").click()
+                expect(page.get_by_label("Preview title")).to_be_hidden()
             page.get_by_text("WhatsApp").click()
+            if width == 390:
+                page.locator(".view-tabs").get_by_text("Edit").click()
+                expect(card).to_be_hidden()
             channels = page.get_by_role("combobox", name="Find or create a channel")
             channels.fill("news")
             expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(

@@ -18,7 +18,9 @@ def test_qr_code_of_new_link_is_shown_before_it_is_saved(ana: Person, dashboard:
     for page, url in ((draft("spring"), "/spring<"), (draft("a/b", "go.brand.example"), "go.brand.example/a/b<")):
         assert url in page
         assert 'src="data:image/svg+xml;base64,' in page
-    assert "Type an alias to see the short URL" in draft("")
+    sample = draft("")
+    assert "This is a sample. Type an alias" in sample
+    assert 'alt="Sample of a QR code"' in sample
     assert ana.get("/urls")["data"]["result"] == 0
 
 
@@ -37,7 +39,8 @@ def test_alias_that_a_link_cannot_have_is_reported_in_place_of_qr_code(
     new_link(ben, "taken")
     page = dashboard.submit("/links/qr", at="/links/new", custom=custom, domain=domain).text
     assert error in page
-    assert 'src="data:image/svg+xml;base64,' not in page
+    assert 'alt="Sample of a QR code"' in page
+    assert "QR code of this link" not in page
 
 
 def test_host_has_same_mark_in_every_row_below_the_icon_from_this_service(ana: Person, dashboard: Browser) -> None:

@@ -57,7 +57,9 @@ document.addEventListener("click", (event) => {
     action.run(event.target.closest(action.selector));
   } else closeOnBackdropClick(event);
   // An action of a sheet closes it. On wide screens, its actions are in the row.
-  const pressed = event.target.closest?.(":is(.row-sheet, .bulk-sheet, .bulk-menu) :is(a, button:not([popovertarget]))");
+  const pressed = event.target.closest?.(
+    ":is(.row-sheet, .bulk-sheet, .bulk-menu) :is(a, button:not([popovertarget]))",
+  );
   for (const sheet of document.querySelectorAll(":is(.row-sheet, .bulk-sheet, .bulk-menu):popover-open"))
     if (sheet.contains(pressed)) sheet.hidePopover();
   for (const menu of document.querySelectorAll(".dropdown[open], .bottom-nav details[open]")) {

@@ -23,8 +23,9 @@ addEventListener("pageshow", ({ persisted }) => {
 /** Adds an empty row after the last one of a fieldset. */
 export function addRow(fieldset) {
   const last = [...fieldset.querySelectorAll("[data-row]")].at(-1);
-  const row = last.cloneNode(true);
+  const row = last.matches(".blank") ? last : last.cloneNode(true);
   for (const field of row.querySelectorAll("input")) field.value = "";
+  row.classList.remove("blank");
   last.after(row);
   row.querySelector("input").focus();
 }

@@ -30,7 +30,7 @@ from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.resubmitted_forms import SIGNED_IN_AGAIN
 from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import domains, utm_templates
+from waypost.db.schema import domains, links, utm_templates
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
@@ -54,18 +54,26 @@ _DOMAINS = (
 )
 
 
+_LAST_HOST = select(links.c.host).where(links.c.account == bindparam("owner")).order_by(links.c.id.desc()).limit(1)
+
+
 class QuickOptions(NamedTuple):
-    """(id, name) of the newest UTM templates, and (host, host) of the newest branded domains."""
+    """(id, name) of the newest UTM templates, and (host, host) of the newest branded domains.
+
+    `last_domain` is the one of them that the newest link has, or "".
+    """
 
     templates: Sequence[tuple[int, str]]
     domains: Sequence[tuple[str, str]]
+    last_domain: str
 
 
 def quick_options(tx: Connection, account: int) -> QuickOptions:
     """Return the options of an account."""
     templates = [(row.id, row.name) for row in tx.execute(_TEMPLATES, {"owner": account})]
-    hosts = tx.execute(_DOMAINS, {"owner": account}).scalars()
-    return QuickOptions(templates, [(host, host) for host in hosts])
+    hosts = tx.execute(_DOMAINS, {"owner": account}).scalars().all()
+    last = str(tx.execute(_LAST_HOST, {"owner": account}).scalar() or "") if hosts else ""
+    return QuickOptions(templates, [(host, host) for host in hosts], last if last in hosts else "")
 
 
 T = TypeVar("T")

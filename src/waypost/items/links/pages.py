@@ -67,6 +67,7 @@ _DEVICES = {
 def show_new_form(context: PageContext) -> Response:
     """Show the form, filled in from the query: bookmarklets and the share menu of phones open it."""
     values = {name: context.query(name, max_length=8192) for name in ("url", "title", "campaign", "domain")}
+    values["domain"] = values["domain"] or context.quick_options.last_domain
     return _new_page(context, Form(values))
 
 
@@ -221,7 +222,13 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
 
 
 def _new_page(context: PageContext, form: Form, *, status: int = 200, existing: ops.Link | None = None) -> Response:
-    return context.render("links/new.html", status=status, existing=existing, **_form_context(context, form))
+    return context.render(
+        "links/new.html",
+        status=status,
+        existing=existing,
+        sample_code=qr_image.qr_data_url(context.settings.base),
+        **_form_context(context, form),
+    )
 
 
 def _form_context(context: PageContext, form: Form) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def show_qr_draft(context: PageContext) -> Response:
             error = form.describe(
                 problem.field or "", gettext("Domain") if problem.field == "domain" else gettext("Alias")
             )
-    qr_code = qr_image.qr_data_url(url) if url else ""
+    qr_code = qr_image.qr_data_url(url or context.settings.base)
     return context.render("links/qr_draft.html", url=url, qr_code=qr_code, error=error)
 
 
@@ -91,6 +91,8 @@ def _read(url: str) -> tuple[Card, str]:
     """Return the card of the destination, or why it could not be read."""
     try:
         return destination_card.read(url), ""
+    except safe_client.Unreachable:
+        return Card(), gettext("The destination does not answer.")
     except safe_client.Refused as refused:
         return Card(), gettext("The destination could not be read: %(reason)s.", reason=gettext(str(refused)))
     except Problem as problem:
