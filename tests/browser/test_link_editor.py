@@ -130,3 +130,32 @@ def test_oldest_of_many_campaigns_and_channels_are_chosen(
         expect(page.locator("#campaign option:checked")).to_have_text("Sale 0")
     link = ana.get("/urls")["data"]["urls"][0]
     assert (link["campaign"], link["channel"]) == (1, [1])
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_rows_of_targeting_are_shown_when_they_are_added(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    link = ana.add("url", url="https://example.com/", parameters=[{"name": "coupon", "value": "A"}])
+    phone = chrome.new_context(java_script_enabled=scripts, viewport={"width": 390, "height": 844})
+    with window(chrome, context=phone) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links/{link}")
+        expect(page.locator(".bottom-nav")).to_be_hidden()
+        page.locator("summary", has_text="Targeting").click()
+        rows = page.locator("[data-row]:visible")
+        if scripts:
+            expect(rows).to_have_count(1)
+            page.get_by_role("button", name="Add app links").click()
+            expect(page.get_by_label("App Store")).to_be_focused()
+            expect(page.get_by_role("button", name="Add app links")).to_be_hidden()
+            page.get_by_role("button", name="Add parameter").click()
+            expect(rows).to_have_count(3)
+        else:
+            expect(rows).to_have_count(6)
+        page.get_by_label("Name", exact=True).last.fill("size")
+        page.get_by_label("Value", exact=True).last.fill("L")
+        page.get_by_role("button", name="Save").locator("visible=true").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+    assert [row["name"] for row in ana.details("url", link)["parameters"]] == ["coupon", "size"]

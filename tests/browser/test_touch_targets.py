@@ -155,6 +155,17 @@ def test_no_control_lies_on_another(phone: Page, address: str, sample: None) -> 
     assert {path: pairs for path, pairs in faults.items() if pairs} == {}
 
 
+def test_folds_in_a_text_are_targets_that_take_the_height_of_a_line(phone: Page, address: str, sample: None) -> None:
+    sign_in(phone, address)
+    for path, fold in (("", ".quick-create > details"), ("/statistics", ".chart-table")):
+        phone.goto(f"{address}/dashboard{path}")
+        details = phone.locator(fold).last
+        target = details.locator("summary").bounding_box()
+        assert target is not None
+        assert target["height"] >= 44
+        assert details.evaluate("details => details.offsetHeight") <= 36
+
+
 def test_tabs_that_continue_fade_at_the_edge_and_show_the_chosen_one(phone: Page, address: str, sample: None) -> None:
     sign_in(phone, address)
     tabs = phone.locator("main .tabs")

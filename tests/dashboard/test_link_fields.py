@@ -43,6 +43,25 @@ def test_alias_that_a_link_cannot_have_is_reported_in_place_of_qr_code(
     assert "QR code of this link" not in page
 
 
+def test_new_link_starts_on_domain_of_newest_link(ana: Person, ben: Person, dashboard: Browser) -> None:
+    for owner, host in ((ana, "go.brand.example"), (ana, "go.other.example"), (ben, "theirs.example")):
+        owner.add("domain", domain=f"https://{host}")
+
+    def selected() -> str:
+        page = dashboard.get("/links/new").text
+        hosts = set(re.findall(r'<option value="([a-z.:0-9]+\.example)" selected', page))
+        return ",".join(hosts)
+
+    assert selected() == ""
+    ana.add("url", url="https://shop.example/", domain="https://go.brand.example")
+    ben.add("url", url="https://shop.example/", domain="https://theirs.example")
+    assert selected() == "go.brand.example"
+    own = ana.add("url", url="https://shop.example/")
+    assert selected() == ""
+    ana.remove("url", own)
+    assert 'value="go.other.example" selected' in dashboard.get("/links/new?domain=go.other.example").text
+
+
 def test_host_has_same_mark_in_every_row_below_the_icon_from_this_service(ana: Person, dashboard: Browser) -> None:
     for url in ("https://www.shop.example/a", "http://SHOP.example/b", "https://ähm.example/"):
         ana.add("url", url=url)
