@@ -52,6 +52,7 @@ def test_row_of_links_is_one_line_whose_actions_appear_on_hover_and_focus(
 ) -> None:
     campaign = ana.add("campaign", name="Campaign of autumn with a long name")
     channels = [ana.add("channel", name=f"Channel {n} with a long name") for n in range(4)]
+    ana.add("url", url="https://shop.example/", custom="short", title="A title of many")
     fields = {"title": "A title of many words " * 4, "password": "x", "campaign": campaign}
     link = ana.add("url", url=f"https://shop.example/{'x' * 200}", custom="autumn-bowls", **fields)
     for channel in channels:
@@ -59,15 +60,23 @@ def test_row_of_links_is_one_line_whose_actions_appear_on_hover_and_focus(
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{address}/dashboard/links")
-        row = page.locator("#rows tbody tr")
+        row, short = page.locator("#rows tbody tr").first, page.locator("#rows tbody tr").last
         box = row.bounding_box()
         assert box is not None
         assert box["height"] <= 56
-        shown = row.locator(":is(.name, .short-url, .destination, .tags, .count, time):visible")
-        middles = shown.evaluate_all(_MIDDLES)
-        assert len(middles) == 6
-        assert max(middles) - min(middles) <= 4
-        expect(row.locator(".tags > :visible")).to_have_count(3)
+        parts = ":is(.name, .short-url, .destination > span, .tags, .count, time):visible"
+        for one in (row, short):
+            middles = one.locator(parts).evaluate_all(_MIDDLES)
+            assert len(middles) == 5
+            assert max(middles) - min(middles) <= 4
+        expect(row.locator(".destination > span")).to_be_hidden()
+        expect(short.locator(".destination > span")).to_be_visible()
+        width = row.locator(".name").bounding_box()
+        assert width is not None
+        assert 250 < width["width"] <= 260
+        tag, more = row.locator(".tags > :visible").all()
+        assert tag.inner_text() == "Password"
+        assert more.inner_text() == "+5"
         _check_actions(page, row)
 
 
