@@ -22,7 +22,7 @@ _OFF_CENTER = """buttons => buttons.map(button => {
 })"""
 
 
-# Whether a finger that is 20 px above or below the middle of a fold hits it.
+# True if a finger that is 20 px above or below the middle of a fold hits it.
 _IS_HIT_ABOVE_AND_BELOW = """fold => {
   const {left, top, bottom} = fold.getBoundingClientRect();
   return [-20, 20].every(distance =>
