@@ -40,6 +40,7 @@ def test_labels_and_map_filter_the_whole_page(
         assert clicks.inner_text() == whole
         page.locator("summary", has_text="View as table").or_(page.locator("summary", has_text="Show as table")).click()
         expect(page.locator(".chart-table table")).to_be_visible()
+        page.set_viewport_size({"width": 1280, "height": 800})
         page.locator(".date-range summary").click()
         page.get_by_role("link", name="This year").click()
         page.wait_for_url("**period=year**")
@@ -95,20 +96,23 @@ def test_chart_has_the_numbers_the_font_and_the_colon_of_the_page(
                 assert tooltip.evaluate(font) == page.locator("body").evaluate(font)
 
 
-def test_tools_are_one_row_on_phones(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+def test_tools_and_periods_are_a_row_each_on_phones(ana: Person, chrome: Browser, address: str, sample: None) -> None:
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
         for path in ("/dashboard/statistics", "/dashboard/campaigns/1/stats"):
             page.goto(f"{address}{path}")
-            tools = page.locator(".page-header .actions")
-            tops = tools.evaluate(
-                "row => [...row.querySelectorAll('summary, a.button, button')].filter(tool => tool.checkVisibility())"
-                ".map(tool => tool.getBoundingClientRect()).map(box => Math.round(box.top + box.height / 2))"
-            )
-            assert max(tops) - min(tops) <= 2, tops
-            page.locator(".date-range summary").click()
-            page.locator(".presets").get_by_role("link", name="7 days").click()
-            expect(page.locator(".date-range summary")).to_contain_text("7 days")
+            for row in (".tools", ".date-range"):
+                tops = page.locator(row).evaluate(
+                    "row => [...row.querySelectorAll(':scope > :not(.segments) > :is(summary, button), a')]"
+                    ".filter(tool => tool.checkVisibility()).map(tool => tool.getBoundingClientRect())"
+                    ".map(box => Math.round(box.top + box.height / 2))"
+                )
+                assert max(tops) - min(tops) <= 2, tops
+            for name in ("Last month", "7 days"):
+                page.locator(".segments").get_by_role("link", name=name).click()
+                current = page.locator(".segments [aria-current]")
+                expect(current).to_have_text(name)
+                expect(current).to_be_in_viewport(ratio=0.99)
             page.get_by_title("Filter").click()
             page.locator(".popover select[name=domain]").select_option(index=1)
             page.get_by_role("button", name="Show", exact=True).locator("visible=true").click()

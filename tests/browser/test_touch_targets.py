@@ -145,7 +145,7 @@ def test_statistics_of_a_phone_begin_with_the_number(phone: Page, address: str, 
     sign_in(phone, address)
     phone.goto(f"{address}/dashboard/statistics?period=90")
     assert phone.evaluate("document.documentElement.scrollHeight") <= 2600
-    tools = phone.locator(".actions:has(.date-range) > *")
+    tools = phone.locator(".tools > *")
     boxes = tools.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
     shown = [box for box in boxes if box["height"]]
     assert len(shown) > 2

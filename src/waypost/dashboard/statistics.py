@@ -29,6 +29,7 @@ from waypost.dashboard.statistics_filter import ITEM
 from waypost.dashboard.statistics_groups import Choice
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visited_item_names import Item, Key, find_items
+from waypost.db.schema.nouns import NOUNS
 
 _LEVELS = (1, 5, 15, 30)
 """Shares in per cent at which a color of the map begins; the first color is below."""
@@ -177,6 +178,7 @@ def page(
     *,
     title: str,
     back: str,
+    back_label: str = "",
     template: str = "statistics.html",
     apart: str = "",
     short: str = "",
@@ -185,8 +187,9 @@ def page(
 ) -> Response:
     """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
-    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `short` is the
-    item's short URL, if it has one. `loaded` is the result of `load_requested`, if the caller needed it.
+    `back` is the item's page, called `back_label`, or like its kind. `template` extends statistics.html and shows the
+    dimension `apart` itself. `short` is the item's short URL, if it has one. `loaded` is the result of
+    `load_requested`, if the caller needed it.
     """
     period = periods.requested(context)
     loaded = loaded or load_requested(context, kind, item, period)
@@ -197,6 +200,7 @@ def page(
         template,
         title=title,
         back=back,
+        back_label=back_label or (NOUNS[kind].label if kind in NOUNS else ""),
         shares=f"/dashboard/shares/{kind}/{item}" if _is_shareable(loaded, kind) else "",
         short=short,
         **{**shown, **more},

@@ -184,6 +184,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         id,
         title=campaign.name,
         back=_LIST,
+        back_label="Campaigns",
         template="campaigns/stats.html",
         loaded=loaded,
         campaign=campaign,

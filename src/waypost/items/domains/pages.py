@@ -107,7 +107,7 @@ def show_unknown_aliases(context: PageContext, id: int) -> Response:
     """Show visits to unknown aliases of the domain."""
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     title = gettext("%(host)s: visits to unknown aliases", host=domain.host)
-    return statistics.page(context, "missing", id, title=title, back=f"{_LIST}/{id}")
+    return statistics.page(context, "missing", id, title=title, back=f"{_LIST}/{id}", back_label="Domain")
 
 
 @pages.get("/dashboard/domains/{id:int}/delete")
