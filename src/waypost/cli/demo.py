@@ -25,7 +25,7 @@ def demo(
     port: Annotated[int, typer.Option(help="Port to listen on, on this machine only.", min=1, max=65535)] = 8000,
     base_url: Annotated[str, typer.Option(help="URL for short links. Default: http://localhost:PORT.")] = "",
 ) -> None:
-    """Start a service with sample links and 30 days of visits in a temporary folder, which is deleted at the end."""
+    """Start a service with sample links and 60 days of visits in a temporary folder, which is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="waypost-demo-") as folder:
         _use_only(folder, port, base_url)
         settings = access.settings()

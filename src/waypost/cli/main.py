@@ -28,7 +28,7 @@ _COMMANDS = (
         "demo",
         "waypost.cli.demo:demo",
         _SERVICE,
-        "Start a service with sample links and 30 days of visits in a temporary folder, which is deleted at the end.",
+        "Start a service with sample links and 60 days of visits in a temporary folder, which is deleted at the end.",
     ),
     LazyCommand(
         "doctor",

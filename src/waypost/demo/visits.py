@@ -10,7 +10,7 @@ from waypost.clicks.journal import Journal
 from waypost.core import clock
 from waypost.demo.content import Target
 
-DAYS = 30
+DAYS = 60
 _DAY, _SEED = 86_400, 22
 _VISITORS, _REPEATED = 9000, 0.2
 # The share of each hour, UTC: little at night, most in the evening.
@@ -44,7 +44,7 @@ _REFERRERS = {
 
 
 def write(folder: Path, account: int, targets: Sequence[Target]) -> int:
-    """Write the visits of the last 30 days to the journal in `folder`, oldest first. Return their number."""
+    """Write the visits of the last 60 days to the journal in `folder`, oldest first. Return their number."""
     now = clock.now()
     draws = random.Random(_SEED)  # the same visits at every start
     lines = sorted(
@@ -63,7 +63,7 @@ def _visits(draws: random.Random, account: int, target: Target, now: int, day: i
     """Yield the time in milliseconds and the journal line of each visit of an item on a day; day 0 is the first."""
     midnight = now - now % _DAY - (DAYS - 1 - day) * _DAY
     weekday = _WEEKDAYS[(midnight // _DAY + 3) % 7]  # 1970 began on a Thursday
-    growth = 0.6 + 0.8 * day / DAYS
+    growth = 0.36 + 0.42 * day / DAYS
     expected = target.visits_per_day * weekday * growth
     seen: list[_Visitor] = []
     for _ in range(round(draws.gauss(expected, expected**0.5))):
