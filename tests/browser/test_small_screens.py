@@ -1,5 +1,6 @@
 """Pages on phones: one main action, and previews that stay visible while the form is filled in."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -95,6 +96,22 @@ def test_long_words_fit_the_smallest_screen(
                 titles = page.locator(".list strong").evaluate_all(_BROKEN)
                 faults[language, path, width] = [*layout_faults(page), *marks, *titles]
     assert {place: page_faults for place, page_faults in faults.items() if page_faults} == {}
+
+
+def test_overview_of_a_phone_has_lists_of_one_line_and_three_screens(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(f"{address}/dashboard")
+        rows = page.locator(".list.short > li")
+        assert max(rows.evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 48
+        expect(page.locator(".list.short time").first).to_have_text(re.compile("ago|now"))
+        assert page.evaluate("document.documentElement.scrollHeight") <= 2300
+        page.set_viewport_size({"width": 1280, "height": 800})
+        cards = page.locator(".grid.lists > *")
+        tops = cards.evaluate_all("cards => cards.map((card) => card.getBoundingClientRect().top)")
+        assert (len(tops), len(set(tops))) == (3, 1), "the last row"
 
 
 def test_ages_of_visits_are_whole(ana: Person, chrome: Browser, address: str, sample: None) -> None:

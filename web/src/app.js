@@ -1,6 +1,7 @@
 // Progressive enhancement of all dashboard pages: everything also works without scripts.
 import { copyText } from "./copy.js";
 import { cancelConfirmation, closeOnBackdropClick, openConfirmation, openCreateDialog } from "./dialogs.js";
+import "./ages.js";
 import "./badges.js";
 import "./card.js";
 import "./channels.js";
