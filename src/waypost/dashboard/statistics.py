@@ -102,7 +102,7 @@ _UTM_TITLES = {
     "utm_medium": gettext_noop("Medium"),
     "utm_campaign": gettext_noop("Campaign"),
 }
-_COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
+_COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "bio": "Visits", "campaign": "Visits", "missing": "Visits"}
 """Titles of the counted visits by kind of item."""
 _CSV_TITLES = {**_DIMENSION_TITLES, "networks": ("network", "Social networks")}
 _HEADINGS = {
