@@ -7,7 +7,7 @@ from tests.support.browser_login import examine, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
-_GROUPS = ["Create", "Measure", "Organize", "Between link and destination"]
+_GROUPS = ["Create", "Measure", "Organize", "Before the redirect"]
 
 
 def _sidebar(page: Page, address: str, path: str) -> None:

@@ -61,7 +61,7 @@ def test_plan_in_use_is_not_deleted(run_migrated: RunCommand) -> None:
     refused = run_migrated("plan", "delete", "gold")
     assert (refused.code, refused.err) == (
         1,
-        "waypost: 1 account uses the plan gold. Put them on another plan first: waypost account plan.\n",
+        "waypost: One account uses the plan gold. Put it on another plan first.\n",
     )
     run_migrated("account", "plan", "ana", "free")
     assert run_migrated("plan", "delete", "gold").out == "Plan gold deleted.\n"

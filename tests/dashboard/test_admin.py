@@ -1,6 +1,7 @@
 """Administration pages: accounts, plans, reports, blocklist and health; other users get 404."""
 
 import re
+from collections.abc import Sequence
 from html import unescape
 
 import pytest
@@ -10,9 +11,12 @@ from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
+from tests.support.files import new_file
+from tests.support.visits import new_link
 from waypost import __version__
 from waypost.db.database import Database
 from waypost.db.schema import accounts
+from waypost.db.schema.accounts import UNLIMITED
 from waypost.items.accounts import ops
 from waypost.items.moderation import blocklist, reports
 from waypost.server.routers import DASHBOARD_PAGES
@@ -94,11 +98,12 @@ def test_admin_role_is_granted_and_revoked(
 def test_account_is_found_suspended_and_reactivated(
     ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser
 ) -> None:
-    assert set(re.findall(r'accounts/(\d+)"', dashboard.get("/admin/accounts").text)) == {
+    assert set(re.findall(r'accounts/(\d+)[?"]', dashboard.get("/admin/accounts").text)) == {
         str(ana.account),
         str(ben.account),
     }
-    assert re.findall(r'accounts/(\d+)"', dashboard.get("/admin/accounts?q=BEN@").text) == [str(ben.account)]
+    account_ids = re.findall(r'accounts/(\d+)[?"]', dashboard.get("/admin/accounts?q=BEN@").text)
+    assert set(account_ids) == {str(ben.account)}
     assert "No matching accounts" in dashboard.get("/admin/accounts?q=%25").text
     path = f"/admin/accounts/{ben.account}"
     assert (
@@ -162,6 +167,62 @@ def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Br
     )
     assert "Maximum file size</a> must be a size, such as 500 MB or 2 GB." in wrong.text
     assert "Not saved: 3 problems" in wrong.text
+
+
+def _plan(person: Person, name: str) -> ops.Plan:
+    plans: Sequence[ops.Plan] = person.write(ops.all_plans)
+    return next(plan for plan in plans if plan.name == name)
+
+
+def test_plan_is_edited_and_deleted_when_no_account_uses_it(ben: Person, dashboard: Browser) -> None:
+    fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
+    dashboard.submit("/admin/plans", **fields)
+    path = f"/admin/plans/{_plan(ben, 'Large').id}"
+    changes = {"name": "Larger", "status": "free", "rate_limit": "", "upload_limit": "2 GB", "storage_limit": "50 GB"}
+    changes["version"] = hidden_field(dashboard.get(path), "version")
+    assert dashboard.submit_for_message(path, **{**changes, "item_limit": "7"}) == "Saved."
+    larger = _plan(ben, "Larger")
+    assert (larger.rate_limit, larger.upload_limit, larger.storage_limit) == (UNLIMITED, 2 * 10**9, 50 * 10**9)
+    assert (larger.status, larger.item_limit) == ("free", 7)
+    wrong = dashboard.submit(path, **{**changes, "name": "free", "upload_limit": "2 apples"})
+    assert (wrong.status_code, 'id="upload_limit-error"' in wrong.text) == (400, True)
+    account = f"/admin/accounts/{ben.account}"
+    dashboard.submit(f"{account}/plan", at=account, plan="Larger")
+    assert "1 account uses it. Put it on another plan first." in " ".join(dashboard.get(f"{path}/delete").text.split())
+    refused = dashboard.submit(f"{path}/delete", at=account)
+    assert (refused.status_code, "One account uses the plan Larger." in refused.text) == (400, True)
+    dashboard.submit(f"{account}/plan", at=account, plan="free")
+    assert dashboard.submit_for_message(f"{path}/delete") == "The plan Larger was deleted."
+    assert dashboard.get(path).status_code == 404
+
+
+def test_plans_of_every_installation_keep_their_name_and_are_translated(ana: Person, dashboard: Browser) -> None:
+    ana.write(ops.add_unlimited_plan)
+    free, unlimited = (f"/admin/plans/{_plan(ana, name).id}" for name in ("free", "unlimited"))
+    assert "it cannot be renamed or deleted" in dashboard.get(free).text
+    fields = {"name": "free", "status": "free", "rate_limit": "40", "upload_limit": "1 GB", "storage_limit": ""}
+    fields["version"] = hidden_field(dashboard.get(free), "version")
+    assert dashboard.submit_for_message(free, **fields) == "Saved."
+    assert _plan(ana, "free").rate_limit == 40
+    assert dashboard.submit(free, **{**fields, "name": "x"}).status_code == 400
+    assert dashboard.submit(f"{free}/delete", at=free).status_code == 400
+    assert dashboard.submit(unlimited, at=free, **fields).status_code == 400
+    assert _plan(ana, "unlimited").rate_limit == UNLIMITED
+    dashboard.client.cookies.set("waypost_language", "de")
+    page = dashboard.get("/admin/plans").text
+    assert 'dir="auto">Unbegrenzt</a>' in page
+    assert 'dir="auto">Kostenlos</a>' in page
+
+
+def test_accounts_show_their_plan_and_their_use(ana: Person, ben: Person, dashboard: Browser) -> None:
+    new_link(ben, "spring")
+    new_file(ben, "menu.pdf", custom="menu")
+    ben.write(lambda tx: ops.change_plan(tx, "free", storage_limit=10**6))
+    page = dashboard.get("/admin/accounts?q=ben").text
+    cells = [" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in re.findall(r"<td.*?</td>", page, re.DOTALL)]
+    assert cells[1:3] == ["Free", "1 1 link"]
+    assert re.fullmatch(r"\d+ bytes · < 1%", unescape(cells[3]))
+    assert "data-relative" in page, "ben used his API key"
 
 
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:

@@ -52,7 +52,7 @@ def test_search_returns_files_bio_pages_and_domains(ana: Person, dashboard: Brow
 def test_empty_search_shows_all_pages_and_actions_but_no_things(ana: Person, dashboard: Browser) -> None:
     ana.add("url", url=DESTINATION, title="Spring")
     results = _results(dashboard, "")
-    groups = ["Create", "Measure", "Organize", "Between link and destination"]
+    groups = ["Create", "Measure", "Organize", "Before the redirect"]
     assert list(results) == ["Actions", "Pages", *groups, "Your account", "Administration"]
     assert "New QR code" in results["Actions"]
     assert results["Create"] == ["Links", "QR codes", "Bio pages", "Files"]

@@ -1,54 +1,24 @@
-"""Administration pages: accounts and plans."""
+"""Administration pages: accounts."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost.api.request_body import Body
-from waypost.api.types import MAX_INTEGER, Name
+from waypost.admin import account_use
+from waypost.admin.account_use import AccountUse
 from waypost.auth import two_factor
 from waypost.core.errors import invalid
-from waypost.dashboard import i18n
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.localized_names import plan_name
 from waypost.dashboard.routing import Router
-from waypost.db.schema.accounts import UNLIMITED
-from waypost.http import media_types
+from waypost.db.crud import Page
 from waypost.items.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
-from waypost.items.accounts.ops import Status
 
 pages = Router(admin_only=True)
-_ACCOUNTS, _PLANS = "/dashboard/admin/accounts", "/dashboard/admin/plans"
-
-
-def _parse_size(value: object) -> object:
-    return media_types.parse_size(value) if isinstance(value, str) else value
-
-
-_Count = Annotated[int, Field(ge=1, le=MAX_INTEGER, examples=[30])]
-_Size = Annotated[int, BeforeValidator(_parse_size), Field(ge=1, le=MAX_INTEGER, examples=["500 MB"])]
-
-
-class NewPlan(Body):
-    name: Annotated[Name, Field(max_length=64, examples=["Large"])]
-    status: Status = "pro"
-    rate_limit: _Count
-    upload_limit: _Size
-    storage_limit: _Size | None = None
-    item_limit: _Count | None = None
-
-
-_UPLOAD_LIMIT = 512 << 20
-_DEFAULTS = {
-    "name": "",
-    "status": "pro",
-    "rate_limit": "30",
-    "upload_limit": "",
-    "storage_limit": "",
-    "item_limit": "",
-}
+_ACCOUNTS = "/dashboard/admin/accounts"
 
 
 @pages.get("/dashboard/admin")
@@ -59,8 +29,13 @@ def redirect_to_accounts(_context: PageContext) -> Response:
 @pages.get("/dashboard/admin/accounts")
 def list_accounts(context: PageContext) -> Response:
     q = context.query("q")
-    page = context.read(lambda tx: ops.page(tx, context.page_request(), q=q))
-    return context.render("admin/accounts.html", page=page, q=q)
+
+    def work(tx: Connection) -> tuple[Page[ops.Account], Mapping[int, AccountUse]]:
+        page = ops.page(tx, context.page_request(), q=q)
+        return page, account_use.of(tx, [account.id for account in page.items])
+
+    page, use = context.read(work)
+    return context.render_list("admin/accounts.html", page, q=q, use=use)
 
 
 @pages.get("/dashboard/admin/accounts/{id:int}")
@@ -153,20 +128,6 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message="Two-factor authentication was removed.")
 
 
-@pages.get("/dashboard/admin/plans")
-def list_plans(context: PageContext) -> Response:
-    return _plans_page(context, Form({**_DEFAULTS, "upload_limit": i18n.format_limit(_UPLOAD_LIMIT)}))
-
-
-@pages.post("/dashboard/admin/plans", resumable=True)
-def add_plan(context: PageContext) -> Response:
-    form = context.form()
-    name = context.submit(form, NewPlan, lambda tx, fields: ops.add_plan(tx, **{"status": "pro", **fields}).name)
-    if name is None:
-        return _plans_page(context, form, status=400)
-    return context.redirect(_PLANS, message=f"The plan {name} was created.")
-
-
 def _account_page(context: PageContext, id: int, *, link: str = "", **errors: Any) -> Response:
     """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message."""
     account, plans, due, factor = context.read(
@@ -177,14 +138,9 @@ def _account_page(context: PageContext, id: int, *, link: str = "", **errors: An
         "admin/account.html",
         status=400 if errors else 200,
         account=account,
-        plans=[(plan.name, plan.name) for plan in plans],
+        plans=[(plan.name, plan_name(plan.name)) for plan in plans],
         link=link,
         deletion_due=due,
         has_factor=factor is not None,
         **{**forms, "refusal": "", **errors},
     )
-
-
-def _plans_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    plans = context.read(ops.all_plans)
-    return context.render("admin/plans.html", status=status, form=form, plans=plans, unlimited=UNLIMITED)

@@ -6,14 +6,20 @@ from functools import lru_cache
 
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.geo.countries import NAMES
-from waypost.dashboard.i18n import current_language, gettext, pgettext
+from waypost.dashboard.i18n import current_language, gettext, gettext_noop, pgettext
 
 # Contexts of the names in the compiled catalogs (scripts/build_messages.py).
 _COUNTRY, _LANGUAGE = "country", "language"
 _ENGLISH = {_COUNTRY: NAMES, _LANGUAGE: LANGUAGE_NAMES}
 _COUNTRY_NAMES = frozenset(NAMES.values())
 _OTHERS = frozenset({"Unknown", "Other"})
+_PLANS = {"free": gettext_noop("Free"), "unlimited": gettext_noop("Unlimited")}
 Options = list[tuple[str, str]]
+
+
+def plan_name(name: str) -> str:
+    """Return the name of a plan: those of the two plans of every installation in the viewer's language."""
+    return gettext(_PLANS[name]) if name in _PLANS else name
 
 
 def country_name(name: str) -> str:

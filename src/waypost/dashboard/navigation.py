@@ -44,7 +44,7 @@ GROUPS = (
         ),
     ),
     Group(gettext_noop("Organize"), _lists(*(kind for kind in NOUNS if kind not in (*_CREATED, *_BETWEEN)))),
-    Group(gettext_noop("Between link and destination"), _lists(*_BETWEEN), is_folded=True),
+    Group(gettext_noop("Before the redirect"), _lists(*_BETWEEN), is_folded=True),
 )
 """Top to bottom in the sidebar, in the palette and in the menu of phones."""
 BAR = (HOME, GROUPS[0].entries[0], GROUPS[1].entries[0])

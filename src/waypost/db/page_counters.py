@@ -5,7 +5,7 @@ level instead of skipping every row before the page (docs/adr/0002-page-counters
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
@@ -77,6 +77,13 @@ def total(tx: Connection, account: int, noun: str) -> int:
     if tx in _pending:
         _flush(tx)
     return int(_TOTAL.fetch_all(tx, account=account, noun=noun)[0][0])
+
+
+def totals(tx: Connection, accounts: Sequence[int], noun: str) -> Mapping[int, int]:
+    """Return how many rows of `noun` each of the accounts has; none without rows."""
+    query = select(_c.account, func.sum(_c.rows)).where(_c.account.in_(accounts), _c.noun == noun)
+    rows = tx.execute(query.where(_c.level == len(_BLOCK_BITS) - 1).group_by(_c.account))
+    return {account: int(count) for account, count in rows}
 
 
 def start_of_page(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:

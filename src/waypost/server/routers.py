@@ -8,6 +8,7 @@ from fastapi.routing import APIRoute
 
 from waypost.admin.accounts import pages as admin_account_pages
 from waypost.admin.brand import pages as brand_pages
+from waypost.admin.plans import pages as plan_pages
 from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import create_routes
@@ -145,6 +146,7 @@ DASHBOARD_PAGES = (
     *web_app_pages.routes,
     *login_pages.routes,
     *admin_account_pages.routes,
+    *plan_pages.routes,
     *moderation_pages.routes,
     *brand_pages.routes,
     *brand_asset_pages.routes,

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from waypost.core import clock
-from waypost.core.errors import account_deleted, account_not_found, invalid, taken
+from waypost.core.errors import account_deleted, account_not_found, invalid, not_found, taken
 from waypost.core.text_folding import folded
 from waypost.db import crud, unique_names
 from waypost.db.crud import Page, PageRequest
@@ -50,10 +50,11 @@ def remove_plan(tx: Connection, name: str) -> None:
     _refuse_fixed(tx, plan)
     # The lock keeps accounts from being put on the plan until the commit.
     tx.execute(select(plans.c.id).where(plans.c.id == plan).with_for_update())
-    used = tx.execute(select(func.count()).select_from(accounts).where(accounts.c.plan == plan)).scalar_one()
+    used = plan_uses(tx).get(plan, 0)
+    if used == 1:
+        raise invalid("plan", f"One account uses the plan {name}. Put it on another plan first.")
     if used:
-        number = "1 account uses" if used == 1 else f"{used} accounts use"
-        raise invalid("plan", f"{number} the plan {name}. Put them on another plan first: waypost account plan.")
+        raise invalid("plan", f"{used} accounts use the plan {name}. Put them on another plan first.")
     tx.execute(delete(plans).where(plans.c.id == plan))
 
 
@@ -291,6 +292,20 @@ def limit_registered_accounts(tx: Connection) -> None:
 def all_plans(tx: Connection) -> Sequence[Plan]:
     """Return every plan, oldest first."""
     return [Plan(**row) for row in tx.execute(crud.select_columns(plans, Plan).order_by(plans.c.id)).mappings()]
+
+
+def get_plan(tx: Connection, plan: int) -> Plan:
+    """Return a plan. Raises NOT_FOUND."""
+    row = tx.execute(crud.select_columns(plans, Plan).where(plans.c.id == plan)).mappings().first()
+    if row is None:
+        raise not_found("plan")
+    return Plan(**row)
+
+
+def plan_uses(tx: Connection) -> Mapping[int, int]:
+    """Return the number of accounts of each plan, by its id; none for a plan without accounts."""
+    rows = tx.execute(select(accounts.c.plan, func.count()).group_by(accounts.c.plan))
+    return {plan: int(count) for plan, count in rows}
 
 
 def plan_id(tx: Connection, name: str) -> int:
