@@ -124,7 +124,10 @@ def test_unreadable_file_is_explained_and_columns_can_be_selected(
         page.get_by_label("File", exact=True).set_input_files(csv)
         columns = page.get_by_role("group", name="Your columns").get_by_role("listitem")
         expect(columns).to_contain_text(["spring", SHOP])
+        expect(page.get_by_text("links.csv", exact=True)).to_be_visible()
         expect(columns.nth(0).get_by_label("Kurz")).to_have_value("")
+        expect(columns.nth(1).get_by_label("Target URL")).to_have_value("url")  # its cells are addresses
+        columns.nth(1).get_by_label("Target URL").select_option("Not imported")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_have_text("Select which column is the destination.")
         expect(columns.nth(0).get_by_label("Kurz")).to_be_focused()

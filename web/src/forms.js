@@ -56,3 +56,15 @@ addEventListener("submit", ({ target, defaultPrevented }) => {
 
 document.querySelector("[data-resume]")?.requestSubmit();
 (document.querySelector("[data-summary]") ?? document.querySelector("[aria-invalid='true']"))?.focus();
+
+/** Shows the name of the selected file next to the button that selects it. */
+function showFileName({ target }) {
+  const shown = target.type === "file" && target.closest(".file-row")?.querySelector("[data-file-name]");
+  if (!shown) return;
+  shown.dataset.none ??= shown.textContent;
+  shown.textContent = target.files[0]?.name ?? shown.dataset.none;
+}
+
+document.addEventListener("change", showFileName);
+
+for (const target of document.querySelectorAll(".file-row input[type=file]")) showFileName({ target });

@@ -49,8 +49,20 @@ const plain = (name) =>
     .toLowerCase()
     .replace(/[\s_-]/g, "");
 
+const ADDRESS = /^(?:https?:\/\/\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/\S*)?)$/i;
+
+/** Returns the column whose samples are all addresses; of several the one with the longest; -1 if there is none. */
+function findAddresses(selects, rows) {
+  const lengths = selects.map(({ value }, index) => {
+    const samples = rows.map((row) => row[index] ?? "").filter(Boolean);
+    return !value && samples.length && samples.every((text) => ADDRESS.test(text)) ? samples.join("").length : 0;
+  });
+  const longest = Math.max(...lengths);
+  return longest ? lengths.indexOf(longest) : -1;
+}
+
 /** Selects the field of each column by its usual names, in the order in which the server looks for them. */
-function selectKnown(selects, header) {
+function selectKnown(selects, header, rows) {
   const names = header.map(plain);
   const fields = [...(selects[0]?.options ?? [])].filter(({ value }) => value);
   const order = ["id", "short", "alias", "host"];
@@ -60,6 +72,8 @@ function selectKnown(selects, header) {
     const index = present.find((at) => at >= 0 && !selects[at].value);
     if (index !== undefined) selects[index].value = value;
   }
+  const addresses = selects.some(({ value }) => value === "url") ? -1 : findAddresses(selects, rows);
+  if (addresses >= 0) selects[addresses].value = "url";
 }
 
 /** Writes the field of each column into the text that is sent: a line for each field, empty if no column has it. */
@@ -85,7 +99,7 @@ function showColumns([header, ...rows]) {
   const list = $(".import-columns");
   list.replaceChildren(...items);
   const selects = [...list.querySelectorAll("select")];
-  selectKnown(selects, header);
+  selectKnown(selects, header, rows);
   writeLines(selects, header);
   list.onchange = ({ target }) => {
     for (const other of selects) if (other !== target && other.value === target.value) other.value = "";
