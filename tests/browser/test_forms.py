@@ -185,7 +185,7 @@ def test_unsaved_changes_are_guarded_until_saved(ana: Person, chrome: Browser, a
         ("/shares/link/1", "title"),
         ("/utm/new", "name"),
         ("/campaigns/1", "place.weight"),
-        ("/admin/plans", "name"),
+        ("/admin/plans/new", "name"),
         ("/admin/blocks", "values"),
     ],
 )

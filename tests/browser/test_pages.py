@@ -51,7 +51,7 @@ _EXAMINED = (
     *("/dashboard/import", "/dashboard/import/new", "/dashboard/account", "/dashboard/account/keys"),
     *("/dashboard/account/sessions", "/dashboard/account/factor", "/dashboard/account/connections"),
     *("/dashboard/account/delete", "/dashboard/admin/accounts", "/dashboard/admin/accounts/1"),
-    "/dashboard/admin/plans",
+    *("/dashboard/admin/plans", "/dashboard/admin/plans/new", "/dashboard/admin/plans/1"),
     *("/dashboard/admin/reports", "/dashboard/admin/reports/1", "/dashboard/admin/blocks"),
     "/dashboard/admin/health?try=storage",
 )

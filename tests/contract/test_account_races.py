@@ -122,7 +122,7 @@ def test_plan_name_is_taken_once(service: Service) -> None:
     service = service.signed_in()
     for n in range(_ROUNDS):
         fields = {"name": f"plan {n}", "status": "pro", "rate_limit": "30", "upload_limit": "1000"}
-        add = partial(service.open, "POST", "/dashboard/admin/plans", fields)
+        add = partial(service.open, "POST", "/dashboard/admin/plans/new", fields)
         assert _all_at_once([add] * _COPIES) == {303: 1, 400: _COPIES - 1}
         account = _add_account(service, f"planned-{n}")
         path = f"/dashboard/admin/accounts/{account}"

@@ -157,13 +157,13 @@ def test_unlimited_plan_is_shown_without_numbers(ana: Person, dashboard: Browser
 
 def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": " 1.5 GB", "storage_limit": "2TiB"}
-    assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."
+    assert dashboard.submit_for_message("/admin/plans/new", **fields) == "The plan Large was created."
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
     assert (plan.upload_limit, plan.storage_limit) == (1_500_000_000, 2 * 2**40)
     page = " ".join(dashboard.get("/admin/plans").text.split())
     assert "files up to 1.5 GB, 2 TiB of storage" in page
     wrong = dashboard.submit(
-        "/admin/plans", **{**fields, "name": "", "upload_limit": "2 apples", "storage_limit": "-1"}
+        "/admin/plans/new", **{**fields, "name": "", "upload_limit": "2 apples", "storage_limit": "-1"}
     )
     assert "Maximum file size</a> must be a size, such as 500 MB or 2 GB." in wrong.text
     assert "Not saved: 3 problems" in wrong.text
@@ -176,7 +176,7 @@ def _plan(person: Person, name: str) -> ops.Plan:
 
 def test_plan_is_edited_and_deleted_when_no_account_uses_it(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
-    dashboard.submit("/admin/plans", **fields)
+    dashboard.submit("/admin/plans/new", **fields)
     path = f"/admin/plans/{_plan(ben, 'Large').id}"
     changes = {"name": "Larger", "status": "free", "rate_limit": "", "upload_limit": "2 GB", "storage_limit": "50 GB"}
     changes["version"] = hidden_field(dashboard.get(path), "version")
@@ -227,12 +227,12 @@ def test_accounts_show_their_plan_and_their_use(ana: Person, ben: Person, dashbo
 
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
-    assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."
-    response = dashboard.submit("/admin/plans", **fields)
+    assert dashboard.submit_for_message("/admin/plans/new", **fields) == "The plan Large was created."
+    response = dashboard.submit("/admin/plans/new", **fields)
     assert response.status_code == 400
     assert "There is a plan with that name already" in response.text
     for name, value in (("rate_limit", "0"), ("upload_limit", "many"), ("name", "")):
-        wrong = dashboard.submit("/admin/plans", **{**fields, "name": "Other", name: value})
+        wrong = dashboard.submit("/admin/plans/new", **{**fields, "name": "Other", name: value})
         assert wrong.status_code == 400
         assert f'id="{name}-error"' in wrong.text
     path = f"/admin/accounts/{ben.account}"
@@ -349,13 +349,13 @@ def test_sizes_in_form_of_plan_have_units_of_the_language_and_are_accepted(
 ) -> None:
     dashboard.client.cookies.set("waypost_language", language)
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": f"2 Gi{unit}"}
-    wrong = dashboard.submit("/admin/plans", **{**fields, "storage_limit": "x"})
-    for text in (dashboard.get("/admin/plans").text, wrong.text):
+    wrong = dashboard.submit("/admin/plans/new", **{**fields, "storage_limit": "x"})
+    for text in (dashboard.get("/admin/plans/new").text, wrong.text):
         sizes = re.findall(r"\d [kMGT]i?([Bo])\b", text)
         assert len(sizes) >= 3
         assert set(sizes) == {unit}, re.findall(r".{60}[0-9] [kMGT]i?B", text)
-    (field,) = re.findall(r'<input[^>]* name="upload_limit"[^>]*>', dashboard.get("/admin/plans").text)
+    (field,) = re.findall(r'<input[^>]* name="upload_limit"[^>]*>', dashboard.get("/admin/plans/new").text)
     typed = field.partition(' value="')[2].partition('"')[0]
-    assert dashboard.submit("/admin/plans", **{**fields, "storage_limit": typed}).status_code == 303
+    assert dashboard.submit("/admin/plans/new", **{**fields, "storage_limit": typed}).status_code == 303
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
     assert (plan.upload_limit, plan.storage_limit) == (2 << 30, 512 << 20)

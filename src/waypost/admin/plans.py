@@ -48,15 +48,21 @@ _NEW = Plan(0, "", "pro", rate_limit=30, upload_limit=512 << 20)
 
 @pages.get(_LIST)
 def list_plans(context: PageContext) -> Response:
-    return _list_page(context, Form(_values(_NEW)))
+    plans, uses = context.read(lambda tx: (ops.all_plans(tx), ops.plan_uses(tx)))
+    return context.render("admin/plans.html", plans=plans, uses=uses, unlimited=UNLIMITED)
 
 
-@pages.post(_LIST, resumable=True)
+@pages.get("/dashboard/admin/plans/new")
+def show_new_form(context: PageContext) -> Response:
+    return context.render("admin/plan_new.html", form=Form(_values(_NEW)))
+
+
+@pages.post("/dashboard/admin/plans/new", resumable=True)
 def add_plan(context: PageContext) -> Response:
     form = context.form()
     name = context.submit(form, NewPlan, lambda tx, fields: ops.add_plan(tx, **{**_NO_LIMITS, **_limits(fields)}).name)
     if name is None:
-        return _list_page(context, form, status=400)
+        return context.render("admin/plan_new.html", status=400, form=form)
     return context.redirect(_LIST, message=f"The plan {name} was created.")
 
 
@@ -123,11 +129,6 @@ def _number(limit: int | None) -> str:
 
 def _size(limit: int | None) -> str:
     return "" if limit is None or limit == UNLIMITED else i18n.format_limit(limit)
-
-
-def _list_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    plans, uses = context.read(lambda tx: (ops.all_plans(tx), ops.plan_uses(tx)))
-    return context.render("admin/plans.html", status=status, form=form, plans=plans, uses=uses, unlimited=UNLIMITED)
 
 
 def _editor(context: PageContext, plan: Plan, form: Form, *, status: int = 200) -> Response:
