@@ -15,6 +15,7 @@ import psycopg
 import pytest
 import structlog
 from argon2 import PasswordHasher
+from pydantic_settings import InitSettingsSource
 from sqlalchemy import Connection
 
 from tests.support import process_caches
@@ -171,8 +172,9 @@ def plain_url(database_url: str, tmp_path: Path) -> str:
 
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
-    """Settings of a small installation."""
-    return Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
+    """Settings of a small installation. No variable is searched for: `_isolated_environment` has removed them."""
+    values = {"data_dir": tmp_path, "base_url": BASE, "database_url": database_url}
+    return Settings(_build_sources=((InitSettingsSource(Settings, values),), values))
 
 
 @pytest.fixture

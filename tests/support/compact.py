@@ -3,8 +3,11 @@
 import re
 
 _VERBATIM = re.compile(r"<(pre|textarea|script|style)\b.*?</\1>", re.DOTALL)
+# A tag that is on several lines or has a space before its end: few tags are, and a call for each tag would cost more.
+_SPREAD = re.compile(
+    r"""<[a-zA-Z](?:[^<>"'\n]++|"[^"]*"|'[^']*')*+(?:\n(?:[^>"']++|"[^"]*"|'[^']*')*+|(?<=\s)|(?<=\s/))>"""
+)
 _TAG = re.compile(r"""<[a-zA-Z](?:[^>"']++|"[^"]*"|'[^']*')*+>""")
-_SPACE_BEFORE_END = re.compile(r"\s/?>$")
 _QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
 _BREAK = re.compile(r"[ \t]*\n\s*")
 
@@ -22,21 +25,13 @@ def compact(html: str) -> str:
 
 
 def _joined(html: str) -> str:
-    html = _TAG.sub(_joined_match, html)
+    html = _SPREAD.sub(lambda tag: _joined_tag(tag[0]), html)
     first, *others = re.split(r"\n\s*", re.sub(r">\s*\n\s*|>\s+(?=<)", ">", html))
     joined = [first]
     for line in others:
         joined[-1] = joined[-1].rstrip(" \t")
         joined += [line] if line.startswith("<") else [" ", line]
     return "".join(joined)
-
-
-def _joined_match(match: re.Match[str]) -> str:
-    """Join a tag if it is on several lines or has a space before its end: few tags are. Most need no pattern."""
-    tag = match[0]
-    may_end_with_space = tag[-2] == "/" or tag[-2].isspace()
-    is_spread = "\n" in tag or (may_end_with_space and _SPACE_BEFORE_END.search(tag))
-    return _joined_tag(tag) if is_spread else tag
 
 
 def _joined_tag(tag: str) -> str:
