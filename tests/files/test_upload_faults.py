@@ -9,7 +9,8 @@ import signal
 import socket
 import threading
 from collections import Counter
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ from tests.support.threads import join
 from waypost.db.schema import plans
 
 pytestmark = ON_BOTH_DATABASES  # uploads of killed workers
+
+
+@contextmanager
+def _connections(file_server: FileServer, number: int) -> Iterator[list[socket.socket]]:
+    """Connections whose time limits run at the same time."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(socket.create_connection(file_server.address)) for _ in range(number)]
 
 
 def _read_response(connection: socket.socket) -> tuple[int, dict[str, Any]]:
@@ -58,16 +66,15 @@ def test_upload_over_limit_is_rejected_before_body(file_server: FileServer) -> N
         connection.sendall(file_server.request_head(f"Content-Length: {LIMIT + 1}", "Expect: 100-continue"))
         status, body = _read_response(connection)
         assert (status, body["code"]) == (413, "too_large")
-    with socket.create_connection(file_server.address) as connection:  # a client without Expect: 100-continue
-        connection.sendall(file_server.request_head(f"Content-Length: {LIMIT * 100}") + b"x" * 300_000)
-        assert _read_response(connection)[0] == 413
-    with socket.create_connection(file_server.address) as connection:  # of unknown size
-        connection.sendall(file_server.request_head("Transfer-Encoding: chunked"))
+    with _connections(file_server, 2) as (without_expect, of_unknown_size):
+        without_expect.sendall(file_server.request_head(f"Content-Length: {LIMIT * 100}") + b"x" * 300_000)
+        of_unknown_size.sendall(file_server.request_head("Transfer-Encoding: chunked"))
         piece = b"%x\r\n%b\r\n" % (1 << 20, b"x" * (1 << 20))
         with suppress(ConnectionError):
             for _ in range(LIMIT // (1 << 20) + 1):
-                connection.sendall(piece)
-        assert _read_response(connection)[0] == 413
+                of_unknown_size.sendall(piece)
+        for connection in (without_expect, of_unknown_size):
+            assert _read_response(connection)[0] == 413
     until(lambda: file_server.object_count() == before and file_server.row_counts()[1] == 0)
 
 
@@ -125,9 +132,11 @@ def test_slow_form_returns_408(file_server: FileServer) -> None:
     before, files = file_server.object_count(), file_server.row_counts()[0]
     types = ("Content-Length: 1000000", "Content-Type: multipart/form-data; boundary=x")
     part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello\r\n'
-    for start in (b"", b"--x\r\nContent-Disposition: form-data", part + b"--x\r\nContent-"):
-        with socket.create_connection(file_server.address) as connection:
+    starts = (b"", b"--x\r\nContent-Disposition: form-data", part + b"--x\r\nContent-")
+    with _connections(file_server, len(starts)) as connections:
+        for connection, start in zip(connections, starts, strict=True):
             connection.sendall(file_server.request_head(*types, path="/api/files/upload") + start)
+        for connection, start in zip(connections, starts, strict=True):
             status, body = _read_response(connection)
             assert (status, body["code"]) == (408, "too_slow"), start
     until(lambda: file_server.object_count() == before and file_server.row_counts() == (files, 0))
