@@ -52,12 +52,11 @@ def _is_common(text: str) -> bool:
     """Return whether attackers try a password early: a known one, also with a few digits, or a pattern."""
     if not text:
         return True
-    from zxcvbn import zxcvbn  # noqa: PLC0415  # 14 MB of words, which only a new password needs
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  # these words
+    from zxcvbn import frequency_lists, zxcvbn  # noqa: PLC0415  # 14 MB of words, which only a new password needs
 
     word = _DECORATED_WORD.match(text)
     period = f"{text}{text}".find(text, 1)  # after which the text repeats itself
-    known = FREQUENCY_LISTS["passwords"]
+    known = frequency_lists.FREQUENCY_LISTS["passwords"]
     if text[:period] in known or (word is not None and word[1] in known):
         return True
     return len(text) <= _MAX_ESTIMATED_LENGTH and bool(zxcvbn(text)["guesses"] <= _FIRST_GUESSES)

@@ -4,7 +4,7 @@ A failing destination is checked every day. It is dead after three failures in a
 after one success. Redirects of the link are not affected.
 """
 
-import random
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -172,4 +172,4 @@ def _update(tx: Connection, checks: Iterable[Any], values: dict[str, object]) ->
 
 def _with_jitter(period: int) -> int:
     """Shorten the period by up to 10 %, so that links of one batch spread over time."""
-    return period - random.randrange(period // 10)  # noqa: S311  # not security-relevant
+    return period - secrets.randbelow(period // 10)
