@@ -13,8 +13,7 @@ import typer
 
 from scripts import api_reference, publication, settings_reference
 from scripts.markdown import either, table, whole
-from waypost.cli.lazy_command import LazyCommand
-from waypost.cli.main import app
+from waypost.cli.main import LazyCommand, app
 from waypost.core.settings import Settings
 from waypost.server.routers import api_document
 

@@ -16,7 +16,7 @@ from tests.support.dashboard_client import Browser
 from tests.support.load import until
 from tests.support.server import Server, free_port, serving
 from tests.support.threads import join
-from waypost.admin import private_files
+from waypost.admin import installation
 from waypost.auth import sessions
 from waypost.core.credentials import hash_password
 from waypost.core.settings import Settings
@@ -125,6 +125,6 @@ def test_sign_in_of_another_account_keeps_the_file(database: Database, settings:
 def test_access_of_other_users_to_the_file_is_removed(settings: Settings) -> None:
     path = first_sign_in.write(settings, 1, "secret")
     path.chmod(0o644)
-    assert path in private_files.exposed(settings)
-    private_files.protect(settings)
+    assert path in installation.exposed_files(settings)
+    installation.protect_files(settings)
     assert path.stat().st_mode & 0o777 == 0o600

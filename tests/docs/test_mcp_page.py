@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.mcp_calls import CALLS, options
 from tests.support.source import ROOT
-from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations.mcp.app import TOOLS, TOOLS_BY_NAME
 
 PAGE = ROOT / "docs" / "mcp.md"
 

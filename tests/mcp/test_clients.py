@@ -21,7 +21,7 @@ from tests.support.mcp_tools import adding_key, check_conformance, inspect
 from tests.support.server import Server, serving
 from waypost.auth import api_keys
 from waypost.db.database import Database
-from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations.mcp.app import TOOLS, TOOLS_BY_NAME
 from waypost.items.accounts import ops
 
 T = TypeVar("T")

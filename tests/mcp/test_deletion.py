@@ -8,7 +8,7 @@ import time_machine
 from tests.conftest import Person
 from tests.support.mcp_agent import Agent
 from waypost.core import clock
-from waypost.integrations.mcp.confirmation import SECONDS
+from waypost.integrations.mcp.bulk import CONFIRMATION_SECONDS
 
 
 def _links(person: Person, count: int) -> list[int]:
@@ -68,9 +68,9 @@ def test_token_of_another_account_kind_or_purpose_is_refused(
 def test_token_expires_after_ten_minutes(agent: Agent, ana: Person) -> None:
     ids = _links(ana, 11)
     token = agent.call("delete_items", kind="link", ids=ids, dry_run=True)["confirm"]
-    with time_machine.travel(clock.now() + SECONDS + 1, tick=False):
+    with time_machine.travel(clock.now() + CONFIRMATION_SECONDS + 1, tick=False):
         assert "field: confirm" in agent.problem("delete_items", kind="link", ids=ids, confirm=token)
-    with time_machine.travel(clock.now() + SECONDS - 5, tick=False):
+    with time_machine.travel(clock.now() + CONFIRMATION_SECONDS - 5, tick=False):
         assert agent.call("delete_items", kind="link", ids=ids, confirm=token)["deleted"]
 
 

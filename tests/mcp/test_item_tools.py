@@ -11,7 +11,7 @@ from tests.conftest import BASE, Person
 from tests.support.mcp_agent import Agent
 from tests.support.qr_decoders import zxing
 from waypost.db.schema import submissions
-from waypost.integrations.mcp.tools import TOOLS
+from waypost.integrations.mcp.app import TOOLS
 
 FIELDS: dict[str, dict[str, Any]] = {
     "link": {"url": "https://example.com/"},

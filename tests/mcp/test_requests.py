@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.mcp_agent import HEADERS, Agent
 from waypost.integrations.mcp import app
-from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations.mcp.app import TOOLS, TOOLS_BY_NAME
 
 _LIST: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 

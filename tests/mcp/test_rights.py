@@ -8,7 +8,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.mcp_agent import HEADERS, Agent, agent_of
 from waypost.db.schema import accounts
-from waypost.integrations.mcp.tools import TOOLS
+from waypost.integrations.mcp.app import TOOLS
 
 _LIST: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 

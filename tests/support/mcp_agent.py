@@ -8,7 +8,7 @@ import jsonschema
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from waypost.auth import api_keys
-from waypost.integrations.mcp.tools import TOOLS_BY_NAME
+from waypost.integrations.mcp.app import TOOLS_BY_NAME
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute
 
-from waypost.bulk import items as bulk
+from waypost.bulk import api
 from waypost.db import schema
 from waypost.db.schema.nouns import NOUNS, Noun, referred_first
 from waypost.items.functions import FUNCTIONS
@@ -49,7 +49,7 @@ def test_columns_of_noun_exist(noun: Noun) -> None:
 
 
 def test_kinds_of_all_parts_are_the_nouns() -> None:
-    assert set(bulk.NOUNS) == {noun.api for noun in NOUNS.values()} | {"share"}
+    assert set(api.NOUNS) == {noun.api for noun in NOUNS.values()} | {"share"}
     paths = {route.path for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute)}
     deleted = {path.split("/")[1] for path in paths if re.fullmatch(r"/\w+/\{id\}/delete", path)}
     described = {noun.api for noun in NOUNS.values()} | _OTHERS

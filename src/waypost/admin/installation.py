@@ -1,4 +1,8 @@
-"""Open the database of an installation."""
+"""Open the database of an installation.
+
+Servers that speak the protocol of PostgreSQL, but on which waypost would not be exact, are refused: other engines and
+encodings. The files of the data folder contain secrets and addresses, so only the service's user may read them.
+"""
 
 import os
 import secrets
@@ -6,21 +10,34 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+import structlog
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DatabaseError
 
-from waypost.admin import private_files
 from waypost.core.data_files import inherit_owner, make_folder
 from waypost.core.errors import Kind, NoInstallation, Problem
 from waypost.core.settings import Settings
-from waypost.db import engines, faults, write_queue
+from waypost.db import faults, write_queue
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
 from waypost.db.upgrade import current_revision, upgrade
 
 FILE = "installation-id"
 _NAME = "id"
+_log = structlog.get_logger("permissions")
+# Not the content of `files`: there can be millions, and the folder protects them.
+_FOLDERS = ("journal", "metrics", "uploads", "geo")
+_PATTERNS = (
+    "waypost.db*",
+    "attempt_limits.db*",
+    "first-sign-in-*.txt",
+    "installation-id",
+    *(f"{name}{rest}" for name in _FOLDERS for rest in ("", "/*")),
+    "files",
+)
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def bind(settings: Settings, database: Database) -> None:
@@ -168,7 +185,7 @@ def open_unmigrated_database(settings: Settings) -> Database:
     except OSError as error:
         message = f"The data folder {settings.data_dir} cannot be created: {error.strerror}."
         raise Problem(Kind.UNAVAILABLE, message) from error
-    private_files.protect(settings)
+    protect_files(settings)
     database = connect(settings.database)
     if file is not None and is_new:
         inherit_owner(file)
@@ -179,7 +196,7 @@ def connect(url: str) -> Database:
     """Open a database, which can be empty. Raises UNAVAILABLE; DatabaseError if it is damaged."""
     database = Database(url)
     try:
-        refusal = database.read(engines.find_refusal)
+        refusal = database.read(find_refusal)
         database.read(current_revision)
     except DatabaseError as error:
         database.close()
@@ -190,3 +207,74 @@ def connect(url: str) -> Database:
         database.close()
         raise Problem(Kind.UNAVAILABLE, f"{refusal.reason} {refusal.repair}")
     return database
+
+
+def exposed_files(settings: Settings) -> list[Path]:
+    """Return the files and folders of an installation that other users of this machine can access."""
+    return [path for path in _paths(settings) if (mode := _private_mode(path)) is not None and mode & _OTHERS]
+
+
+def protect_files(settings: Settings) -> None:
+    """Remove the access of other users. A folder that all users share, such as /tmp, is left alone."""
+    corrected = 0
+    for path in _paths(settings):  # a folder before its files, so that other users can no longer replace them
+        mode = _private_mode(path)
+        if mode is not None and mode & _OTHERS and not mode & stat.S_ISVTX:
+            with suppress(OSError):  # the file of another user, or a file system without permissions: doctor reports it
+                path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+                corrected += 1
+    if corrected:
+        _log.warning("removed access of other users to the data folder", paths=corrected)
+
+
+def _paths(settings: Settings) -> Iterator[Path]:
+    folder = settings.data_dir.resolve()
+    if folder.is_dir():
+        yield folder
+    for pattern in _PATTERNS:
+        yield from sorted(folder.glob(pattern))
+    database = settings.database_file
+    if database is not None and database.resolve().parent != folder:
+        yield from sorted(database.resolve().parent.glob(f"{database.name}*"))
+
+
+def _private_mode(path: Path) -> int | None:
+    """Return the mode of a file, folder or pipe; None for a symbolic link and a missing file."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return None
+    return mode if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode) else None
+
+
+class Refusal(NamedTuple):
+    """Why a server cannot be used, and the repair."""
+
+    reason: str
+    repair: str
+
+
+_COCKROACH = Refusal(
+    "The database is CockroachDB. It has no LISTEN, and its advisory locks lock nothing.",
+    "Use PostgreSQL, or Citus for more than one database server.",
+)
+_YUGABYTE = Refusal(
+    "The database is YugabyteDB without notifications.",
+    "Set ysql_yb_enable_listen_notify=true for all its yb-master and yb-tserver processes (version 2025.2.3 or newer).",
+)
+
+
+def find_refusal(tx: Connection) -> Refusal | None:
+    """Return why waypost cannot use the server; None for PostgreSQL, SQLite, and engines that have what it needs."""
+    if tx.dialect.name != "postgresql":
+        return None
+    encoding = tx.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding != "UTF8":
+        reason = f"The database has the encoding {encoding}, which cannot store every text."
+        repair = "Create one with ENCODING 'UTF8' TEMPLATE template0; pg_dump and pg_restore move data into it."
+        return Refusal(reason, repair)
+    version = str(tx.execute(text("SELECT version()")).scalar_one())
+    if "CockroachDB" in version:
+        return _COCKROACH
+    notifies = text("SELECT current_setting('yb_enable_listen_notify', true)")
+    return _YUGABYTE if "-YB-" in version and tx.execute(notifies).scalar() != "on" else None

@@ -16,12 +16,12 @@ from typing import Literal
 
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
-from waypost.admin import health, installation, private_files
+from waypost.admin import health, installation
 from waypost.clicks.geo import databases
 from waypost.core import reasons
 from waypost.core.errors import Problem
 from waypost.core.settings import SECRETS, Settings
-from waypost.db import distribution, engines, faults, maintenance, notifications
+from waypost.db import distribution, faults, maintenance, notifications
 from waypost.db.database import Database
 from waypost.db.faults import error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision, missing_tables
@@ -174,7 +174,7 @@ def _variables(_settings: Settings) -> Iterator[Finding]:
 
 
 def _permissions(settings: Settings) -> Iterator[Finding]:
-    if paths := private_files.exposed(settings):
+    if paths := installation.exposed_files(settings):
         text = f"Other users of this machine can access {paths[0]}, which contains secrets."
         if others := len(paths) - 1:
             text = f"Other users of this machine can access {paths[0]} and {others} more paths, which contain secrets."
@@ -257,7 +257,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             return
     try:
         with closing(Database(settings.database)) as database:
-            if refusal := database.read(engines.find_refusal):
+            if refusal := database.read(installation.find_refusal):
                 yield Finding("W009", "error", *refusal)
                 return
             current, unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))

@@ -11,9 +11,8 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import JSONResponse, Response
 
 from waypost.api import idempotency
-from waypost.api.code_samples import code_samples
 from waypost.api.endpoints import handled
-from waypost.api.examples import Models, example_of, fields_of, move_meaning_to_field
+from waypost.api.examples import Models, code_samples, example_of, fields_of, move_meaning_to_field
 from waypost.api.responses import unknown_path
 from waypost.core.errors import Kind
 from waypost.http.security_headers import ISOLATION

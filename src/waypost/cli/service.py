@@ -12,7 +12,7 @@ from rich.text import Text
 from sqlalchemy.exc import DBAPIError
 
 from waypost import __version__
-from waypost.admin import installation, new_accounts, private_files, system_checks
+from waypost.admin import installation, new_accounts, system_checks
 from waypost.admin.new_accounts import NewAccount
 from waypost.admin.system_checks import Check, Finding
 from waypost.cli import access, console
@@ -35,7 +35,7 @@ def serve(
     os.environ.update({name: str(value) for name, value in overrides.items() if value is not None})
     settings = access.settings()
     logging.configure(settings)
-    private_files.protect(settings)
+    installation.protect_files(settings)
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
     with ExitStack() as stack:

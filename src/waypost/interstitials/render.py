@@ -1,4 +1,8 @@
-"""Render interstitials: preview cards, splash pages, frames, overlays and pixels."""
+"""Render interstitials: preview cards, splash pages, frames, overlays and pixels.
+
+A signed token in an overlay's form proves that a page of this link contained the form, and what its destination is. It
+rejects programs that never loaded the page, and destinations that this service did not put into the form.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +16,8 @@ from starlette.responses import Response
 from waypost.clicks.classify import classifier
 from waypost.core.settings import NEVER_SCHEMES, Settings
 from waypost.core.uris import MAX_LOCATION, to_uri
-from waypost.interstitials import csp, form_token, pixel_providers
+from waypost.db.signing import Signer
+from waypost.interstitials import csp, pixel_providers
 from waypost.interstitials.select import ClientTraits, Consent, InterstitialChoice, choose_interstitial, parse_consent
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
@@ -31,6 +36,7 @@ MAX_CONSENT_QUERY = 2 * MAX_LOCATION
 """Bytes of the query of CONSENT_PATH, which has the destination in Base64."""
 _CONSENT_SECONDS = 3600  # for the answer
 _NAME_AND_PORT = re.compile(r"[a-z0-9._-]+(:[0-9]+)?\Z")
+_FORM_PURPOSE = "overlay form"
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class _Page:
         token = ""
         if has_form:
             signer = await self.services.signer.get()
-            token = form_token.create(signer, overlay=overlay.id, link=self.link.id, url=self.destination.url)
+            token = create_form_token(signer, overlay=overlay.id, link=self.link.id, url=self.destination.url)
         images = [overlay.image] if overlay.image else []
         script = await self._script_context(leave="never", has_overlay=True)
         form = _own_source(self.request, f"/overlay/{overlay.id}") if has_form else ""
@@ -277,3 +283,13 @@ def _own_source(request: Request, path: str) -> str:
     """Return one path of this host as a source of a policy. No source can be an IPv6 address."""
     host = request.headers.get("host", "").lower()
     return f"{host}{path}" if _NAME_AND_PORT.match(host) else "'self'"
+
+
+def create_form_token(signer: Signer, *, overlay: int, link: int, url: str) -> str:
+    """Return the token for the form of an overlay between a link and `url`."""
+    return signer.sign(_FORM_PURPOSE, bound=f"{overlay}\t{link}\t{url}")
+
+
+def verify_form_token(signer: Signer, token: str, *, overlay: int, link: int, url: str) -> bool:
+    """Return whether the token was created for exactly these values."""
+    return signer.unsign(_FORM_PURPOSE, token, bound=f"{overlay}\t{link}\t{url}") is not None

@@ -13,12 +13,11 @@ from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import create_routes
 from waypost.api.endpoints import EndpointTable
-from waypost.bulk import api as bulk_api
+from waypost.bulk import api
 from waypost.core.settings import Settings
 from waypost.dashboard.brand_assets import pages as brand_asset_pages
 from waypost.dashboard.favicons import pages as favicon_pages
 from waypost.dashboard.trash import pages as trash_pages
-from waypost.integrations.connections.key_pages import pages as key_pages
 from waypost.integrations.connections.pages import pages as connections_pages
 from waypost.integrations.connections.web_app import pages as web_app_pages
 from waypost.interstitials.consent import answer_consent
@@ -108,7 +107,7 @@ API_ROUTERS = (
     imports_router,
     statistics_router,
     admin_accounts_router,
-    bulk_api.create_router(_item_endpoints),
+    api.create_router(_item_endpoints),
 )
 """Routers in the order of the API document."""
 
@@ -141,7 +140,6 @@ DASHBOARD_PAGES = (
     *deletion_pages.routes,
     *export_pages.routes,
     *import_pages.routes,
-    *key_pages.routes,
     *connections_pages.routes,
     *web_app_pages.routes,
     *login_pages.routes,

@@ -1,4 +1,4 @@
-"""Parts that visits of a worker share: records, domains, limits, passwords, the journal (decisions 22, 46 to 49)."""
+"""Records, domains, limits, passwords and the journal: the visits of one worker share them (decisions 22, 46 to 49)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ SDK speaks the protocol. Only POST is served, with one JSON response, so that no
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
@@ -32,9 +32,31 @@ from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.http import internal_errors
 from waypost.http.internal_errors import REQUEST_ID
-from waypost.integrations.mcp import untrusted_text
-from waypost.integrations.mcp.tool import failure, tool_context
-from waypost.integrations.mcp.tools import TOOLS, TOOLS_BY_NAME
+from waypost.integrations.mcp import (
+    bio_pages,
+    campaigns,
+    domains,
+    items,
+    links,
+    qr_codes,
+    statistics,
+    submissions,
+    untrusted_text,
+)
+from waypost.integrations.mcp.tool import Tool, failure, tool_context
+
+TOOLS: Sequence[Tool] = (
+    *items.TOOLS,
+    *links.TOOLS,
+    *statistics.TOOLS,
+    *campaigns.TOOLS,
+    *qr_codes.TOOLS,
+    *bio_pages.TOOLS,
+    *domains.TOOLS,
+    *submissions.TOOLS,
+)
+TOOLS_BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
 
 MAX_BYTES = 1024 * 1024
 _INSTRUCTIONS = (

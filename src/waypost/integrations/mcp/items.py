@@ -10,7 +10,7 @@ from waypost.api.types import ItemId, Line, OneOf
 from waypost.core.errors import invalid
 from waypost.db.item_columns import name_of
 from waypost.db.schema.nouns import NOUNS
-from waypost.integrations.mcp import bulk, confirmation
+from waypost.integrations.mcp import bulk
 from waypost.integrations.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext
 from waypost.items.accounts import api as accounts_api
 from waypost.items.functions import FUNCTIONS
@@ -93,7 +93,7 @@ class DeleteItems(Arguments):
         Field(
             max_length=400,
             description=f"The token that a dry run with the same ids returned. Required above"
-            f" {confirmation.MAX_UNCONFIRMED} items.",
+            f" {bulk.MAX_UNCONFIRMED} items.",
         ),
     ] = None
 
@@ -160,14 +160,14 @@ def delete_items(context: ToolContext, arguments: DeleteItems) -> Deletion:
     """
     kind, account = arguments.kind, context.account
     ids = list(dict.fromkeys(arguments.ids))
-    needs_token = len(ids) > confirmation.MAX_UNCONFIRMED
+    needs_token = len(ids) > bulk.MAX_UNCONFIRMED
     names = context.read(lambda tx: names_of(tx, account, kind, ids))
     items = [NamedItem(id=item, name=names[item]) for item in ids]
     if arguments.dry_run:
-        token = context.read(lambda tx: confirmation.issue(tx, account, kind, ids)) if needs_token else None
+        token = context.read(lambda tx: bulk.issue_confirmation(tx, account, kind, ids)) if needs_token else None
         return Deletion(deleted=False, items=items, confirm=token)
     if needs_token:
-        context.read(lambda tx: confirmation.require(tx, account, kind, ids, arguments.confirm))
+        context.read(lambda tx: bulk.require_confirmation(tx, account, kind, ids, arguments.confirm))
     bulk.run(context, [{"action": "delete", "noun": NOUNS[kind].api, "id": item} for item in ids], is_atomic=True)
     return Deletion(deleted=True, items=items, confirm=None)
 

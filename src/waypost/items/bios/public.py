@@ -13,7 +13,7 @@ from waypost.clicks.classify import classifier
 from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
-from waypost.interstitials import form_token
+from waypost.interstitials import render
 from waypost.items.bios import (
     blocks,
     design,
@@ -138,7 +138,7 @@ async def _forms(services: Services, bio: BioView) -> Mapping[int, PageForm]:
     forms = await services.read(lambda tx: form_blocks.find_forms(tx, bio.account, bio.blocks))
     signer, url = await services.signer.get(), f"{services.settings.base}/{bio.alias}"
     return {
-        overlay: replace(form, token=form_token.create(signer, overlay=overlay, link=0, url=url))
+        overlay: replace(form, token=render.create_form_token(signer, overlay=overlay, link=0, url=url))
         for overlay, form in forms.items()
     }
 

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from waypost.core import clock
 from waypost.core.uris import MAX_LOCATION
 from waypost.http.client_ip import client_ip, network_of
-from waypost.interstitials import csp, form_token
+from waypost.interstitials import csp, render
 from waypost.items.overlays import submissions
 from waypost.items.overlays.submissions import Answers
 from waypost.visits.decide import RefusalReason
@@ -104,7 +104,7 @@ async def _read_form(request: Request, services: Services) -> _SubmittedForm | N
         return None
     signer = await services.signer.get()
     token = fields.get("ticket", "")
-    if not form_token.verify(signer, token, overlay=int(overlay_id), link=int(link), url=url):
+    if not render.verify_form_token(signer, token, overlay=int(overlay_id), link=int(link), url=url):
         return None
     overlay = await services.read(lambda tx: find_overlay(tx, int(overlay_id)))
     if overlay is None or overlay.type not in OVERLAYS_WITH_FORM:

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 
-from waypost.api import code_samples, pagination
+from waypost.api import examples, pagination
 from waypost.api.context import Change, Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Partial
@@ -59,7 +59,7 @@ def list_qr_codes(context: Context, page_request: pagination.RequestedPage) -> A
     "/qr/zip",
     response_class=StreamingResponse,
     responses=_ZIP,
-    openapi_extra={code_samples.QUERY: {"campaign": 1}},
+    openapi_extra={examples.QUERY: {"campaign": 1}},
 )
 def download_qr_codes(
     context: Context,
