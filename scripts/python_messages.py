@@ -72,7 +72,7 @@ def python_messages(package: Path) -> Iterator[Message]:
 def _is_other_module(name: Path) -> bool:
     is_other_part = not _OTHER_PARTS.isdisjoint(path.as_posix() for path in (name, *name.parents))
     is_protocol = name.parts[0] in ("api", "bulk") and name.as_posix() != _VALIDATION
-    return is_other_part or is_protocol or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
+    return is_other_part or is_protocol or name.name in _OTHER_MODULES or name.name.endswith("sheets.py")
 
 
 def _messages(tree: ast.Module, *, labels: bool) -> Iterator[Message]:

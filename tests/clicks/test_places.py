@@ -25,7 +25,7 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, events, installation
 from waypost.server.app import build
-from waypost.transfer.exports.click_sheets import SHEETS
+from waypost.transfer.exports.sheets import CLICK_SHEETS
 
 _BERLIN = {"country": {"iso_code": "DE"}, "city": {"names": {"en": "Berlin"}}}
 _MUNICH = {
@@ -78,7 +78,7 @@ def test_visitors_are_counted_by_region_and_city(settings: Settings, database: D
 def test_single_visits_and_exports_have_no_places(settings: Settings, database: Database, link: int) -> None:
     _count(settings, database, _lines(link))
     stored = str(database.read(lambda tx: tx.execute(select(events)).all()))
-    sheets = str(database.read(lambda tx: [tx.execute(sheet.query(1)).all() for sheet in SHEETS]))
+    sheets = str(database.read(lambda tx: [tx.execute(sheet.query(1)).all() for sheet in CLICK_SHEETS]))
     for text in (stored, sheets):
         assert "Germany" in text
         assert not any(name in text for name in ("Munich", "Bavaria", "Passau", "Berlin"))

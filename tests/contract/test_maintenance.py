@@ -176,7 +176,7 @@ _ALWAYS_WRITE = {
     "transfer/imports/archives/apply_parts.py": "partitions for batches of imports",
     "transfer/imports/archives/parts.py": "rows of a plan, in batches after `check`",
     "transfer/imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
-    "transfer/imports/batch_size.py": "batches of imports, each after `check`",
+    "transfer/imports/batches.py": "batches of imports, each after `check`",
     "transfer/imports/undo.py": "command of the operator",
     "transfer/imports/plan_removal.py": "command of the operator",
     "transfer/imports/planner.py": "command of the operator",

@@ -22,7 +22,7 @@ from waypost.db.schema import account_exports
 from waypost.storage.factory import open_store
 from waypost.transfer.exports import runner
 from waypost.transfer.exports.archive import Source
-from waypost.transfer.exports.pipe import Abandoned, Pipe
+from waypost.transfer.exports.runner import Abandoned, Pipe
 
 pytestmark = ON_BOTH_DATABASES  # claims and limits of exports
 

@@ -28,8 +28,8 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.server.app import build
-from waypost.transfer.imports import apply, jobs, planner, plans
-from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports import apply, planner, plans, runner
+from waypost.transfer.imports.batches import Cancellation
 from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.sources import registry
 from waypost.transfer.imports.sources.csv_columns import CsvSource
@@ -91,11 +91,11 @@ def test_import_is_canceled_through_another_process(settings: Settings, database
         AsgiClient(build(settings, other)) as client,
     ):
         elsewhere = Person(eve.account, eve.username, eve.key, client, other)
-        jobs.running, own = jobs.Jobs(), jobs.running  # another process does not know the jobs of this one
+        runner.running, own = runner.Jobs(), runner.running  # another process does not know the jobs of this one
         try:
             assert elsewhere.call("DELETE", "/import/delete").status_code == 200
         finally:
-            jobs.running = own
+            runner.running = own
         assert eve.call("GET", "/import").status_code == 404
         until(lambda: not server.open_requests and not _import_threads())
 
@@ -123,7 +123,7 @@ def test_accounts_that_wait_for_a_server_do_not_block_others(
 def test_slowest_of_too_many_waiting_imports_gives_way(
     settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_MAX_RUNNING", 1)
+    monkeypatch.setattr(runner, "_MAX_RUNNING", 1)
     with _waiting_import(settings, database, "eve", silent) as (eve, server):
         mia = create_person(eve.client, database, "mia")
         assert _import_file(mia) == 200

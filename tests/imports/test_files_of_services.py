@@ -27,7 +27,7 @@ from waypost.transfer.imports import apply, planner, plans
 from waypost.transfer.imports.file_source import open_file
 from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.plans import Row
-from waypost.transfer.imports.sources import sql_dump
+from waypost.transfer.imports.sources import yourls_dump
 
 
 def _write(folder: Path, content: bytes | str) -> Path:
@@ -61,15 +61,15 @@ def test_dump_brings_links_with_visits(ana: Person, settings: Settings, tmp_path
 
 
 def test_values_of_a_dump_are_read_in_any_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = list(sql_dump.rows(io.BytesIO(DUMP.encode()), Counter()))
+    whole = list(yourls_dump.rows(io.BytesIO(DUMP.encode()), Counter()))
     assert [(table, values[0]) for table, _, values in whole] == [
         *(("my_log", number) for number in ("1", "2")),
         ("my_options", "1"),
         *(("my_url", alias) for alias in ("a", "b")),
     ]
     for size in (1, 7, 100):
-        monkeypatch.setattr(sql_dump, "_CHUNK", size)
-        assert list(sql_dump.rows(io.BytesIO(DUMP.encode()), Counter())) == whole
+        monkeypatch.setattr(yourls_dump, "_CHUNK", size)
+        assert list(yourls_dump.rows(io.BytesIO(DUMP.encode()), Counter())) == whole
 
 
 STATEMENTS = r"""REPLACE INTO `yourls_url` VALUES
@@ -91,10 +91,10 @@ def test_rows_of_every_statement_of_a_dump_are_planned_or_named(
     }
     current = ana.database.read(lambda tx: plans.current(tx, ana.account))
     assert current.ignored == ["INSERT INTO yourls_url (1)"]
-    whole = list(sql_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter()))
+    whole = list(yourls_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter()))
     for size in (1, 7, 100):
-        monkeypatch.setattr(sql_dump, "_CHUNK", size)
-        assert list(sql_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter())) == whole
+        monkeypatch.setattr(yourls_dump, "_CHUNK", size)
+        assert list(yourls_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter())) == whole
 
 
 @ON_SQLITE

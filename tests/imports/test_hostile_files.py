@@ -21,7 +21,7 @@ from waypost.core.sandbox import process
 from waypost.core.sandbox.process import Limits
 from waypost.db.database import Database
 from waypost.db.schema.nouns import NOUNS
-from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.batches import Cancellation
 from waypost.transfer.imports.file_source import FileSource, open_file
 
 _MAX_GROWTH_KIB = 64 << 10

@@ -24,12 +24,12 @@ from waypost.items.accounts.ops import Account
 from waypost.items.qr import ops as qr_codes
 from waypost.media.qrcode.render import design
 from waypost.storage.store import ObjectNotFound, Store
-from waypost.transfer.exports import click_sheets, item_sheets, readme
+from waypost.transfer.exports import readme, sheets
 from waypost.transfer.exports.sheets import Sheet, cell, to_json
 from waypost.transfer.exports.zip_writer import ZipStream
 
 FORMAT = 1
-SHEETS = (*item_sheets.SHEETS, *click_sheets.SHEETS)
+SHEETS = (*sheets.ITEM_SHEETS, *sheets.CLICK_SHEETS)
 _BATCH_ROWS = 500
 _FILES_PER_READ = 100
 _PICTURES_PER_READ = 20

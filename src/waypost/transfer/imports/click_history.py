@@ -28,7 +28,7 @@ from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, import_clicks, import_plans, import_rows
 from waypost.transfer.imports import plans
-from waypost.transfer.imports.batch_size import Pace
+from waypost.transfer.imports.batches import Pace
 from waypost.transfer.imports.source_row import Clicks
 
 _MAX_CLICKS = 10**12  # of a link, so that the sums of millions of links fit into 64 bits

@@ -16,7 +16,7 @@ from waypost.core.sandbox.process import Limits, Sandbox
 from waypost.db.schema.nouns import NOUNS
 from waypost.transfer.imports.archives.kinds import shapes
 from waypost.transfer.imports.archives.staging import Staging
-from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.batches import Cancellation
 from waypost.transfer.imports.source_row import Clicks, Record
 
 _TARGET = "waypost.transfer.imports.file_child:main"

@@ -16,14 +16,13 @@ from waypost.db import crud
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.items.functions import FUNCTIONS
-from waypost.transfer.imports import click_history, item_fields, plan_removal, planned_names, plans, row_outcome
+from waypost.transfer.imports import click_history, item_fields, plan_removal, plans, row_outcome
 from waypost.transfer.imports.archives import parts
 from waypost.transfer.imports.archives.kinds import FOUNDATIONS, equal_item
 from waypost.transfer.imports.file_source import FileSource
-from waypost.transfer.imports.planned_names import Known
 from waypost.transfer.imports.planned_rows import Content
 from waypost.transfer.imports.plans import BATCH, Conflicts, Folders
-from waypost.transfer.imports.row_outcome import Candidate, find_fate
+from waypost.transfer.imports.row_outcome import Candidate, Known, find_fate
 from waypost.transfer.imports.source_row import MAX_URL, Record
 from waypost.urls import alias_rules, blocklist, hostnames, validation
 from waypost.urls.alias_namespace import OWN
@@ -173,7 +172,7 @@ class _Planner:
         folding = set(tx.execute(select(domains.c.host).where(domains.c.ignorecase)).scalars())
         candidates = [self._candidate(tx, record, folding) for record in records]
         self._refuse_blocked(tx, candidates)
-        known = planned_names.read(tx, self._account, self._plan, self._source, candidates)
+        known = row_outcome.read(tx, self._account, self._plan, self._source, candidates)
         return [self._row(tx, candidate, known) for candidate in candidates]
 
     def _candidate(self, tx: Connection, record: Record, folding: set[str]) -> Candidate:
@@ -258,7 +257,7 @@ class _Planner:
         fate, reason, item = find_fate(tx, candidate, known, plan=self._plan, conflicts=self._conflicts)
         if not known.origins.keys().isdisjoint(candidate.sharing):
             record.history = ()  # a link that was imported before has these clicks
-        known.add(candidate, takes_alias=fate in planned_names.TAKES_ALIAS and record.kind not in FOUNDATIONS)
+        known.add(candidate, takes_alias=fate in row_outcome.TAKES_ALIAS and record.kind not in FOUNDATIONS)
         created = self._now if record.created is None else record.created
         alias = record.alias if fate == "impossible" else candidate.alias if fate == "create" else original
         return {

@@ -16,7 +16,7 @@ from waypost.db import account_rows, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
-from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.batches import Cancellation
 
 Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]

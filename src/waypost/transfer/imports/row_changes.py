@@ -11,7 +11,7 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid, not_found, taken
 from waypost.core.settings import Settings
 from waypost.db.schema import import_rows
-from waypost.transfer.imports import planned_names, planner, plans
+from waypost.transfer.imports import planner, plans, row_outcome
 from waypost.transfer.imports.planned_rows import Content
 from waypost.transfer.imports.source_row import Record
 from waypost.urls import alias_namespace, alias_rules
@@ -72,7 +72,7 @@ def _renamed(tx: Connection, account: int, row: Row[Any], alias: str) -> dict[st
     """Return the values of a row with a conflict that gets another alias, so that it is imported."""
     alias = alias_namespace.canonical(tx, row.host, alias_rules.check(alias, host=row.host, field="alias"))
     alias_namespace.require_free(tx, account, host=row.host, alias=alias, field="alias")
-    if planned_names.lines(tx, account, row.plan, row.host, [alias]):
+    if row_outcome.lines(tx, account, row.plan, row.host, [alias]):
         raise taken("alias", alias_namespace.TAKEN)
     return {"fate": "create", "alias": alias, "reason": ""}
 

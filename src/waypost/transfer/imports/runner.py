@@ -1,7 +1,6 @@
 """Imports in the background, for the API and the dashboard. Only the thread has the token of the service.
 
-Each start changes the plan in one transaction, which also stores the response for an idempotency key; `respond` makes
-it. The thread starts after the commit, so a repeated request starts nothing twice.
+A few imports work at a time in a process, and those that wait for another server block none.
 """
 
 import threading
@@ -16,26 +15,118 @@ import structlog
 from sqlalchemy import Connection
 
 from waypost.api.context import Change, RequestContext
-from waypost.core.errors import Problem, invalid, not_found
+from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.core.formats import DateOrder
 from waypost.storage.store import ObjectNotFound
-from waypost.transfer.imports import apply, jobs, plan_removal, planner, plans, undo, uploads
+from waypost.transfer.imports import apply, plan_removal, planner, plans, undo, uploads
 from waypost.transfer.imports.archives.staging import Staging
+from waypost.transfer.imports.batches import Cancellation
 from waypost.transfer.imports.file_source import open_file
-from waypost.transfer.imports.jobs import Job
 from waypost.transfer.imports.plan_removal import Removal
 from waypost.transfer.imports.planner import Options, Source
-from waypost.transfer.imports.plans import Plan, State
+from waypost.transfer.imports.plans import Plan, State, canceled
 from waypost.transfer.imports.sources import registry
+from waypost.transfer.imports.sources.rate_limits import Patience
 from waypost.transfer.imports.sources.registry import Service, ServiceOptions
 from waypost.transfer.imports.uploads import ImportFile
 
+_MAX_WORKING = 8
+_MAX_RUNNING = 32
+_POLL_SECONDS = 1.0
 _FILE_SECONDS, _SECONDS_PER_MIB = 600, 4
 _log = structlog.get_logger("imports")
 OpenSource = Callable[[], AbstractContextManager[Source]]
 Work = Callable[[int], object]
 R = TypeVar("R")
 Respond = Callable[[Connection], R]
+
+
+class Job:
+    """An import in the background. It works in a turn, and gives the turn back while it waits for another server."""
+
+    def __init__(self, require: Callable[[], object]) -> None:
+        """`require` is called before every batch, and can raise to stop."""
+        self.cancellation = Cancellation(require)
+        self.patience = Patience()
+        self.plan = 0
+        self.is_waiting = False
+        self._has_turn = False
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Wait for a turn, and take it. Raises the reason if the import is canceled."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._give()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Give the turn to another import in this context. Raises the reason if the import is canceled."""
+        self._give()
+        self.is_waiting = True
+        try:
+            yield
+        finally:
+            self.is_waiting = False
+            self._take()
+
+    def _take(self) -> None:
+        self.cancellation.check()
+        while not _turns.acquire(timeout=_POLL_SECONDS):
+            self.cancellation.check()
+        self._has_turn = True
+
+    def _give(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            _turns.release()
+
+
+class Jobs:
+    """The running imports of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[Job] = set()
+
+    def add(self, job: Job) -> None:
+        """Add an import. If too many run, it replaces the one whose server has kept it waiting for the longest time.
+
+        Raises UNAVAILABLE if none of them waits for another server.
+        """
+        with self._lock:
+            if len(self._running) >= _MAX_RUNNING:
+                waiting = [other for other in self._running if other.is_waiting]
+                if not waiting:
+                    message = "Other imports are running. Please try again later."
+                    raise Problem(Kind.UNAVAILABLE, message, retry_after=60)
+                slowest = max(waiting, key=lambda other: other.patience.spent)
+                slowest.cancellation.cancel(_too_slow())
+                self._running.discard(slowest)
+            self._running.add(job)
+
+    def remove(self, job: Job) -> None:
+        """Remove an import that has ended."""
+        with self._lock:
+            self._running.discard(job)
+
+    def cancel(self, plan: int) -> None:
+        """Cancel the import with this plan at once, if it runs in this process."""
+        with self._lock:
+            canceled_jobs = [job for job in self._running if job.plan == plan]
+        for job in canceled_jobs:
+            job.cancellation.cancel(canceled())
+
+
+def _too_slow() -> Problem:
+    message = "The other server was slow, and more imports waited than this service can run. Please try again later."
+    return Problem(Kind.UNAVAILABLE, message)
+
+
+_turns = threading.BoundedSemaphore(_MAX_WORKING)
+running = Jobs()
 
 
 def read_service(
@@ -173,7 +264,7 @@ def remove(context: RequestContext, begin: Callable[[Connection, int], Removal],
     `cancel` for a running import only. Raises as it does.
     """
     removal = context.write(lambda tx: begin(tx, context.account))
-    jobs.running.cancel(removal.plan)
+    running.cancel(removal.plan)
     if not removal.is_stopped_only:
         plan_removal.empty(context.database, context.account, removal.plan)
 
@@ -241,11 +332,11 @@ def _start(
 
     A problem of the thread is noted in the plan. Raises UNAVAILABLE while too many imports run.
     """
-    jobs.running.add(job)
+    running.add(job)
     try:
         job.plan, response = context.write(lambda tx: (begin(tx), context.answer(tx, respond(tx))))
     except BaseException:
-        jobs.running.remove(job)
+        running.remove(job)
         raise
     threading.Thread(target=_run, args=(context, job, work, close), name="import", daemon=True).start()
     return response
@@ -261,7 +352,7 @@ def _run(context: RequestContext, job: Job, work: Work, close: Callable[[], obje
     except Exception:  # noqa: BLE001  # a thread has no caller
         _log.exception("import failed", account=context.account)
     finally:
-        jobs.running.remove(job)
+        running.remove(job)
         close()
 
 

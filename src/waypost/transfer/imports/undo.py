@@ -29,8 +29,7 @@ from waypost.items.links import bulk
 from waypost.transfer.imports import apply_links, click_history, planned_rows, plans
 from waypost.transfer.imports.archives import apply_parts
 from waypost.transfer.imports.archives.kinds import FOUNDATIONS, is_used
-from waypost.transfer.imports.batch_size import Pace
-from waypost.transfer.imports.cancellation import Cancellation
+from waypost.transfer.imports.batches import Cancellation, Pace
 from waypost.transfer.imports.planned_rows import PlannedRow
 from waypost.transfer.imports.plans import BATCH, MAX_BATCH
 

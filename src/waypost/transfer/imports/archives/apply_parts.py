@@ -14,7 +14,7 @@ from waypost.transfer.imports.archives import references
 from waypost.transfer.imports.archives.part_rows import APPLY, KEYS, REMOVE
 from waypost.transfer.imports.archives.parts import ACCOUNT_KIND
 from waypost.transfer.imports.archives.references import Items
-from waypost.transfer.imports.batch_size import Pace
+from waypost.transfer.imports.batches import Pace
 
 _PLAN, _PART = import_plans.c, import_parts.c
 _PARTS_PER_BATCH, _MAX_PARTS_PER_BATCH = 2, 25

@@ -1,10 +1,42 @@
-"""Cancellation of an import in the background: by a request of its owner, a deadline, or the end of its plan."""
+"""Batches of an import: their size, and the end of the import between two of them.
+
+A batch is as large as other writers can wait for. On SQLite they queue, and write between two batches. An import in the
+background is canceled by a request of its owner, a deadline, or the end of its plan.
+"""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from waypost.core.errors import Problem
+from waypost.db.database import Database
+
+T = TypeVar("T")
+_SHORT_SECONDS, _LONG_SECONDS = 0.1, 0.3
+
+
+class Pace:
+    """Runs batches, and adapts the number of their rows to the time that they take."""
+
+    def __init__(self, database: Database, first: int, largest: int) -> None:
+        """`first` and `largest` are numbers of rows."""
+        self._database = database
+        self._size, self._largest = first, largest
+
+    def write(self, work: Callable[[Connection, int], T]) -> T:
+        """Run a batch in a transaction. `work` takes the number of rows that it may change."""
+        size, began = self._size, time.perf_counter()
+        result = self._database.write(lambda tx: work(tx, size))
+        seconds = time.perf_counter() - began
+        if seconds > _LONG_SECONDS:
+            self._size = max(1, size // 2)
+        elif seconds < _SHORT_SECONDS:
+            self._size = min(self._largest, size * 2)
+        return result
 
 
 class Cancellation:
