@@ -20,8 +20,7 @@ from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db import change_log, notifications, schema
 from waypost.db.database import Database
-from waypost.visits.cache import Cache, HotResponse
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import Cache, CacheInvalidator, HotResponse
 
 _MAX_SECONDS = 60
 

@@ -11,8 +11,7 @@ from tests.support.threads import join
 from waypost.db import change_log
 from waypost.db.change_log import Change, LogPosition
 from waypost.db.database import Database
-from waypost.visits.cache import Cache, HotResponse
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import Cache, CacheInvalidator, HotResponse
 from waypost.visits.domain_record import OWN_HOST
 from waypost.visits.link_record import LinkView
 

@@ -22,8 +22,7 @@ from waypost.core.errors import Kind, Problem
 from waypost.db import change_log, notifications
 from waypost.db.database import Database, Durability
 from waypost.db.schema import links
-from waypost.visits.cache import Cache, HotResponse
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import Cache, CacheInvalidator, HotResponse
 from waypost.visits.click_limits import take_click
 
 T = TypeVar("T")

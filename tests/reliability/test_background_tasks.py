@@ -15,7 +15,7 @@ from waypost.db.database import Database
 from waypost.server import asgi
 from waypost.server.app import build
 from waypost.storage.cleanup import StorageCleaner
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import CacheInvalidator
 
 _TASKS = {
     "follow change log": ("_CHANGE_LOG_SECONDS", CacheInvalidator, "follow"),

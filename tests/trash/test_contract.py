@@ -25,7 +25,7 @@ from tests.support.visits import visit
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
-from waypost.trash.kinds import KINDS, references_of
+from waypost.trash.snapshots import KINDS, references_of
 
 _LISTS = {
     "url": ("/urls", "urls"),

@@ -12,7 +12,7 @@ from waypost.db import schema
 from waypost.db.schema.nouns import NOUNS, Noun, referred_first
 from waypost.items.functions import FUNCTIONS
 from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
-from waypost.trash.kinds import references_of
+from waypost.trash.snapshots import references_of
 
 _NOUNS = pytest.mark.parametrize("noun", NOUNS.values(), ids=NOUNS)
 _OTHERS = {"share"}

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from waypost.core.errors import Kind, Problem
-from waypost.visits.image_queue import ImageQueue
+from waypost.visits.visitor_services import ImageQueue
 
 
 async def _draw(queue: ImageQueue, network: str, log: list[str], release: asyncio.Event) -> None:

@@ -24,7 +24,7 @@ from waypost.core.errors import Kind, Problem
 from waypost.dashboard import flash, forms, preferences, resubmitted_forms, trash
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageContext, SnapshotTooOld
-from waypost.dashboard.form_files import NO_FORM, SubmittedForm, is_multipart, read_multipart
+from waypost.dashboard.forms import NO_FORM, SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.page_services import DryRun, PageServices, Preview

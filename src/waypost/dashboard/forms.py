@@ -1,4 +1,7 @@
-"""Forms: user input, validated by the models of the API and kept for display when it has errors."""
+"""Forms: user input, validated by the models of the API and kept for display when it has errors.
+
+Forms can have small files, such as pictures: they are read as a whole, and their text fields are those of any form.
+"""
 
 import hashlib
 import json
@@ -11,11 +14,13 @@ from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
 
 from waypost.api.responses import describe_fault
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.dashboard.i18n import comma, gettext, gettext_noop
+from waypost.http.multipart import MultipartReader, Part
 from waypost.urls.validation import complete_url, is_no_address
 
 T = TypeVar("T")
@@ -32,6 +37,10 @@ TIME_ZONE = "time_zone"
 NO_ADDRESS = gettext_noop("This is not an address. Example: example.com/page")
 NO_ADDRESS_ENTERED = gettext_noop("Enter an address.")
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
+MAX_FILE_BYTES = 8 * 1024 * 1024
+_MAX_KEPT_BYTES = 2 * MAX_FILE_BYTES  # of all files together
+_MAX_READ_BYTES = 8 * MAX_FILE_BYTES
+_MAX_PARTS = 5000
 
 
 @dataclass(frozen=True)
@@ -305,3 +314,60 @@ def _location(names: Sequence[Any]) -> str:
     return " ".join(
         str(name + 1) if isinstance(name, int) else str(name) for name in names if name != "function-wrap[check()]"
     )
+
+
+@dataclass(frozen=True)
+class SubmittedForm:
+    """The text fields of a form, and its files by field. A file is None if it is too large."""
+
+    fields: Mapping[str, list[str]]
+    files: Mapping[str, bytes | None]
+
+
+NO_FORM = SubmittedForm({}, {})
+
+
+def is_multipart(request: Request) -> bool:
+    """Return whether the request has a form with files."""
+    return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
+async def read_multipart(request: Request, *, field_seconds: float) -> SubmittedForm:
+    """Return the form, which may take `field_seconds` in total. Raises INVALID, TOO_LARGE and TOO_SLOW."""
+    reader = MultipartReader(request, field_seconds=field_seconds, max_parts=_MAX_PARTS)
+    fields: dict[str, list[str]] = {}
+    files: dict[str, bytes | None] = {}
+    text_bytes = kept_bytes = read_bytes = 0
+    while (part := await reader.next_part()) is not None:
+        if part.filename is None:
+            value = await part.text(max_bytes=MAX_BYTES)
+            text_bytes += len(value)
+            fields.setdefault(part.name, []).append(value)
+            if text_bytes > 2 * MAX_BYTES:
+                raise _too_large(2 * MAX_BYTES)
+            continue
+        async with reader.field_time():
+            content, size = await _read_file(reader, part, min(MAX_FILE_BYTES, _MAX_KEPT_BYTES - kept_bytes))
+        kept_bytes += len(content or b"")
+        read_bytes += size
+        if read_bytes > _MAX_READ_BYTES:
+            raise _too_large(_MAX_READ_BYTES)
+        if part.filename:
+            files[part.name] = content
+    return SubmittedForm(fields, files)
+
+
+async def _read_file(reader: MultipartReader, part: Part, max_bytes: int) -> tuple[bytes | None, int]:
+    """Return a file and its size; None instead of the bytes of one that is too large."""
+    content, size = bytearray(), 0
+    while (chunk := await reader.read_chunk(part)) is not None and size <= _MAX_READ_BYTES:
+        size += len(chunk)
+        if size <= max_bytes:
+            content += chunk
+        else:
+            content.clear()
+    return (bytes(content) if size <= max_bytes else None), size
+
+
+def _too_large(max_bytes: int) -> Problem:
+    return Problem(Kind.TOO_LARGE, f"The form is too large: at most {max_bytes} bytes are allowed.")

@@ -46,8 +46,7 @@ from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 from waypost.urls.hostnames import is_https_only
 from waypost.visits.app import PublicApp
-from waypost.visits.cache import Cache
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import Cache, CacheInvalidator
 from waypost.visits.fast_path import WorkerState
 from waypost.visits.fast_visits import FastVisits
 from waypost.visits.outcome import Rule

@@ -35,7 +35,7 @@ from waypost.storage.cleanup import StorageCleaner
 from waypost.transfer.imports import uploads
 from waypost.urls.hostnames import has_dashboard, is_own
 from waypost.visits.app import PublicApp
-from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.cache import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 
 T = TypeVar("T")

@@ -18,9 +18,8 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, trash
 from waypost.storage import cleanup
 from waypost.trash import restoring, snapshots
-from waypost.trash.kinds import KINDS
 from waypost.trash.restoring import Entry
-from waypost.trash.snapshots import Snapshot
+from waypost.trash.snapshots import KINDS, Snapshot
 
 DAYS = 30
 """Days until an item in the trash is deleted for good."""

@@ -17,7 +17,7 @@ from waypost.db.row_codec import Values, exact_row
 from waypost.db.schema import aliases, links, trash
 from waypost.db.schema.nouns import NOUNS
 from waypost.trash import snapshots
-from waypost.trash.kinds import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
+from waypost.trash.snapshots import COMPANIONS, KIND_OF_TABLE, KINDS, Kind, Reference, references_of, references_to
 
 _MAX_CHANGES = 1000  # of links in the change log; for more, everything is dropped from the caches
 _BATCH = 500

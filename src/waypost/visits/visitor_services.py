@@ -1,6 +1,9 @@
 """The services that handlers of visitors' requests use."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -10,6 +13,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.core.errors import Kind, Problem
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
 from waypost.db.database import Database, Durability
@@ -19,14 +23,64 @@ from waypost.http.webhooks import Webhooks
 from waypost.storage.store import Store
 from waypost.visits.cache import Cache
 from waypost.visits.frame_check import FrameChecker
-from waypost.visits.image_queue import ImageQueue
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
 
 if TYPE_CHECKING:
     from waypost.visits.outcome import Rule
 
+
+_SLOTS = 2
+_MAX_WAITING = 20  # drawings of one network
+_RETRY_SECONDS = 2
 T = TypeVar("T")
+
+
+class ImageQueue:
+    """A queue per network; the networks take turns, so that one network's requests do not delay those of another."""
+
+    def __init__(self, slots: int = _SLOTS) -> None:
+        self._free = slots
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def slot(self, network: str) -> AsyncIterator[None]:
+        """Wait until a drawing of this network may start. Raises UNAVAILABLE if too many of its drawings wait."""
+        if self._free and not self._queues:
+            self._free -= 1
+        else:
+            await self._wait(network)
+        try:
+            yield
+        finally:
+            self._release()
+
+    async def _wait(self, network: str) -> None:
+        queue = self._queues.setdefault(network, deque())
+        if len(queue) >= _MAX_WAITING:
+            message = "Too many images are requested from your network. Please try again in a moment."
+            raise Problem(Kind.UNAVAILABLE, message, retry_after=_RETRY_SECONDS)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release()  # the slot was already given to this request
+            raise
+
+    def _release(self) -> None:
+        """Give the slot to the network whose turn it is, or keep it free."""
+        while self._queues:
+            network, queue = next(iter(self._queues.items()))
+            del self._queues[network]
+            turn = queue.popleft()
+            if queue:
+                self._queues[network] = queue  # moves it to the end: the other networks come first
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 class InstallationSigner:
