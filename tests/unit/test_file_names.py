@@ -8,8 +8,8 @@ from tests.conftest import Person
 from tests.support.databases import ON_SQLITE
 from waypost.core.errors import Problem
 from waypost.http import file_names, media_types
-from waypost.items.files import ranges
-from waypost.items.files.ranges import ByteRange, Unsatisfiable
+from waypost.items.files import range_response
+from waypost.items.files.range_response import ByteRange, Unsatisfiable
 
 INVALID: tuple[tuple[bytes, str], ...] = (
     (b"", "must not be empty"),
@@ -189,6 +189,6 @@ def test_range_header_is_parsed_or_ignored_as_in_rfc_9110() -> None:
     for header, expected in RANGES:
         if expected is Unsatisfiable:
             with pytest.raises(Unsatisfiable):
-                ranges.parse_range(header, 1000)
+                range_response.parse_range(header, 1000)
         else:
-            assert ranges.parse_range(header, 1000) == expected, header
+            assert range_response.parse_range(header, 1000) == expected, header

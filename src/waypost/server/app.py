@@ -31,7 +31,7 @@ from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.items.files.file_visits import FileVisits
-from waypost.items.links.dry_run import dry_run
+from waypost.items.links.public import dry_run
 from waypost.media.favicons import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.server.routers import (

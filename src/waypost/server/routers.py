@@ -24,7 +24,6 @@ from waypost.interstitials.consent import answer_consent
 from waypost.interstitials.render import CONSENT_PATH, MAX_CONSENT_QUERY
 from waypost.items.accounts.admin_api import router as admin_accounts_router
 from waypost.items.accounts.api import router as accounts_router
-from waypost.items.accounts.deletion_pages import pages as deletion_pages
 from waypost.items.accounts.factor_pages import pages as factor_pages
 from waypost.items.accounts.login_pages import pages as login_pages
 from waypost.items.accounts.pages import pages as account_pages
@@ -137,7 +136,6 @@ DASHBOARD_PAGES = (
     *trash_pages.routes,
     *account_pages.routes,
     *factor_pages.routes,
-    *deletion_pages.routes,
     *export_pages.routes,
     *import_pages.routes,
     *connections_pages.routes,

@@ -12,7 +12,7 @@ from waypost.db.schema import bios
 from waypost.integrations.mcp.tool import Arguments, Result, Tool, ToolContext
 from waypost.items.bios import api, ops
 from waypost.items.bios.blocks import Block
-from waypost.items.bios.picture_copies import fields_of
+from waypost.items.bios.pictures import fields_of
 from waypost.items.bios.schemas import AnyBlock, BioChange, BioDetails, BlockClicks, NewBio
 
 _ID = Field(description="Id of the bio page, as list_items returns it.")

@@ -14,7 +14,7 @@ from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import PathId
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
-from waypost.items.bios import blocks, ops, picture_copies, pictures
+from waypost.items.bios import blocks, ops, pictures
 from waypost.items.bios.schemas import BioAnswer, BioChange, BioDetails, BioDone, BioOut, BlockClicks, NewBio
 from waypost.urls.short_urls import short_url
 
@@ -63,7 +63,7 @@ def read_bio_page_statistics(context: Context, id: PathId, span: RequestedSpan) 
 @router.post("/bio/add")
 def create_bio_page(context: Context, body: NewBio) -> Change[BioDone]:
     """Create a bio page."""
-    fields: Any = picture_copies.fields_of(context, body.sent())
+    fields: Any = pictures.fields_of(context, body.sent())
     return Change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
         lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
@@ -78,7 +78,7 @@ def update_bio_page(context: Context, id: PathId, body: Partial[BioChange]) -> C
     same destination or title keep their clicks.
     """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no picture for a page of another account
-    fields: Any = picture_copies.fields_of(context, body.sent())
+    fields: Any = pictures.fields_of(context, body.sent())
     return Change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
         lambda _: MessageResponse(message="Bio page has been updated successfully."),

@@ -14,9 +14,9 @@ from waypost.core.settings import Settings
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import NO_ADDRESS_ENTERED, Form, Shape, Value, parse_id
 from waypost.dashboard.i18n import gettext_noop
-from waypost.items.bios import blocks, design, form_blocks, ops, picture_copies, picture_names
+from waypost.items.bios import blocks, design, form_blocks, ops, picture_names, pictures
 from waypost.items.bios.design import Design
-from waypost.items.bios.picture_copies import AVATAR, BACKGROUND, BLOCK_PLACES, Place
+from waypost.items.bios.pictures import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.items.bios.profile_urls import profile_url
 from waypost.items.bios.schemas import CardBlock
 from waypost.urls import blocklist
@@ -169,7 +169,7 @@ def copy_pictures(context: PageContext, form: Form) -> None:
         value = values.get(part, "")
         if value and not picture_names.is_name(value):
             try:
-                values[part] = picture_copies.copy_of_data(value, place, context.budget)
+                values[part] = pictures.copy_of_data(value, place, context.budget)
             except Problem as problem:
                 add_error(form, name, problem)
     form.values["design"] = design_of(form.values)  # type: ignore[assignment]  # as above
@@ -248,8 +248,8 @@ def _add_picture(context: PageContext, form: Form, values: dict[str, Any], sent:
         return
     try:
         if file is None:
-            place.rules.must_fit(picture_copies.MAX_BYTES + 1)
-        values[part] = picture_copies.own_copy(file or b"", place, context.budget)
+            place.rules.must_fit(pictures.MAX_BYTES + 1)
+        values[part] = pictures.own_copy(file or b"", place, context.budget)
     except Problem as problem:
         add_error(form, name, problem)
 

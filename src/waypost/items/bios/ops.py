@@ -42,7 +42,7 @@ class Bio:
 class Fields(TypedDict, total=False):
     """The settable fields. `None` means the field's default.
 
-    A picture is the name of one that the page has, or a new one as a copy of waypost.items.bios.picture_copies.
+    A picture is the name of one that the page has, or a new one as a copy of waypost.items.bios.pictures.
     """
 
     name: str

@@ -3,7 +3,7 @@
 import re
 
 DATA_PREFIX = "data:image/webp;base64,"
-"""The beginning of a new picture: a `data:` URL with our own copy (waypost.items.bios.picture_copies)."""
+"""The beginning of a new picture: a `data:` URL with our own copy (waypost.items.bios.pictures)."""
 NAME = re.compile(r"picture-([0-9]{1,15})\Z")
 _DATA = re.compile(re.escape(DATA_PREFIX) + r"[A-Za-z0-9+/]+=*\Z")
 BLOCK_PARTS = ("thumbnail", "picture")

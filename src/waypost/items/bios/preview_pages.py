@@ -14,9 +14,9 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, parse_id
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.dashboard.routing import Router
-from waypost.items.bios import blocks, form_blocks, ops, picture_copies, pictures
+from waypost.items.bios import blocks, form_blocks, ops, pictures
 from waypost.items.bios.form import PARTS, design_preview_of, submitted_form, values_of
-from waypost.items.bios.picture_copies import AVATAR, BACKGROUND, IMAGE, THUMBNAIL
+from waypost.items.bios.pictures import AVATAR, BACKGROUND, IMAGE, THUMBNAIL
 
 pages = Router()
 PICTURES = "/dashboard/bios/pictures"
@@ -80,8 +80,8 @@ def copy_picture(context: PageContext) -> Response:
     file = context.files.get("picture")
     try:
         if file is None:
-            place.rules.must_fit(picture_copies.MAX_BYTES + 1)
-        return JSONResponse({"picture": picture_copies.own_copy(file or b"", place, context.budget)})
+            place.rules.must_fit(pictures.MAX_BYTES + 1)
+        return JSONResponse({"picture": pictures.own_copy(file or b"", place, context.budget)})
     except Problem as problem:
         form = Form({})
         form.errors["picture"] = f"picture {problem.message.partition(' ')[2]}"

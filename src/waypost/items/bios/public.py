@@ -14,18 +14,7 @@ from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.interstitials import render
-from waypost.items.bios import (
-    blocks,
-    design,
-    embeds,
-    form_blocks,
-    picture_names,
-    pictures,
-    policy,
-    public_images,
-    themes,
-    view,
-)
+from waypost.items.bios import blocks, design, embeds, form_blocks, picture_names, pictures, public_images, themes, view
 from waypost.items.bios.form_blocks import PageForm
 from waypost.media.branding.brand import Brand
 from waypost.urls import validation
@@ -153,8 +142,8 @@ def _page(
     bio = view.shown_at(bio, clock.now())
     if wants_json(request):
         return JSONResponse(view.as_json(bio, settings.base), headers=NO_STORE)
-    context = {**_context(bio, settings, forms), "script": policy.script()}
-    return pages.page("bio.html", request=request, headers=policy.headers(bio), **context)
+    context = {**_context(bio, settings, forms), "script": view.page_script()}
+    return pages.page("bio.html", request=request, headers=view.page_headers(bio), **context)
 
 
 def _context(bio: BioView, settings: Settings, forms: Mapping[int, PageForm]) -> dict[str, Any]:

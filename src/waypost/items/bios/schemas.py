@@ -12,7 +12,7 @@ from waypost.clicks.stats.reports import Clicks, StatisticsBlock, UniqueClicks
 from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.items.bios.embeds import SERVICE_NAMES
-from waypost.items.bios.picture_copies import MAX_BYTES
+from waypost.items.bios.pictures import MAX_BYTES
 from waypost.media.qrcode import vcard
 
 _NAME = Field(description="Name for yourself.", examples=["Ana's links"])

@@ -1,10 +1,16 @@
 """Prepare a bio page for its template: blocks, contact card, JSON, and the sources of its images. Pure functions.
 
 Those that take a page expect the blocks of `shown_at`, except for `find_block`.
+
+A page loads its pictures, and runs one script, whose hash allows it and no other. A page with players can frame those,
+which its script does when the visitor presses play.
 """
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -16,8 +22,10 @@ from waypost.items.bios.profile_urls import find_network
 from waypost.media.qrcode import vcard
 from waypost.media.qrcode.payloads import Content
 from waypost.urls.url_parts import origin_of
+from waypost.visits import responses
 from waypost.visits.picture_sizes import Size
 from waypost.visits.record_queries import BioView
+from waypost.visits.responses import PAGE_HEADERS
 
 _MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
 _PRIVATE_FIELDS = frozenset({"id", "hidden", "showfrom", "showuntil"})
@@ -191,3 +199,24 @@ def _is_valid(name: str, value: str) -> bool:
     except Problem:
         return False
     return True
+
+
+def page_script() -> str:
+    """Return the script of the page."""
+    return responses.script("bio.js")
+
+
+@cache
+def _script_hash() -> str:
+    return base64.b64encode(hashlib.sha256(page_script().encode()).digest()).decode()
+
+
+def page_headers(bio: BioView) -> Mapping[str, str]:
+    """Return the headers of a page, whose blocks are those of `view.shown_at`."""
+    sources = ["data:", "'self'", *image_origins(bio)]
+    frames = frame_origins(bio)
+    directives = [f"script-src 'sha256-{_script_hash()}'", f"img-src {' '.join(sources)};"]
+    if frames:
+        directives.insert(0, f"frame-src 'self' {' '.join(frames)}")
+    policy = PAGE_HEADERS["Content-Security-Policy"].replace("img-src data:;", "; ".join(directives))
+    return {**PAGE_HEADERS, "Content-Security-Policy": policy}

@@ -15,10 +15,9 @@ from waypost.db.signing import Signer
 from waypost.http import file_names
 from waypost.http.client_ip import UNKNOWN
 from waypost.http.conditional import Validators
-from waypost.items.files import download_grants, ranges, visitor_tokens
+from waypost.items.files import download_grants, range_response, visitor_tokens
 from waypost.items.files.download_grants import DownloadEnd, DownloadGrant, Visitor
-from waypost.items.files.range_response import ByteBudget, RangeResponse, budget_step
-from waypost.items.files.ranges import ByteRange, Unsatisfiable
+from waypost.items.files.range_response import ByteBudget, ByteRange, RangeResponse, Unsatisfiable, budget_step
 from waypost.items.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.storage.store import Blob, ObjectNotFound, StorageUnavailable
 from waypost.urls.short_urls import alias_path
@@ -290,7 +289,7 @@ def _negotiate(request: Request, file: FileView) -> Ranges | Response:
     if range_header is None or not validators.allows_range(request.headers):
         return None
     try:
-        return ranges.parse_range(range_header, file.size)
+        return range_response.parse_range(range_header, file.size)
     except Unsatisfiable:
         content_range = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
         return Response(status_code=_UNSATISFIABLE, headers={**content_headers(file), **content_range})

@@ -15,7 +15,7 @@ from waypost.api.responses import validation_problem
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.items.bios.blocks import validated
-from waypost.items.bios.picture_copies import Place, copy_of_data, replace_pictures
+from waypost.items.bios.pictures import Place, copy_of_data, replace_pictures
 from waypost.items.bios.schemas import BioChange
 from waypost.items.functions import FUNCTIONS
 from waypost.items.links.columns import to_columns
