@@ -11,8 +11,7 @@ from tests.support.file_server import new_file_server
 from tests.support.load import until
 from tests.support.server import serving
 from waypost.core.errors import Kind, Problem
-from waypost.items.files import upload_pace
-from waypost.items.files.upload_pace import UploadPace
+from waypost.items.files.upload import UploadPace
 
 pytestmark = ON_BOTH_DATABASES  # limits under concurrency
 _LIMIT = 1_000_000
@@ -41,7 +40,7 @@ def _stored_bytes(folder: Path) -> int:
 
 
 def test_upload_below_the_average_rate_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload_pace, "_FREE_SECONDS", 0.2)
+    monkeypatch.setattr("waypost.items.files.upload._FREE_SECONDS", 0.2)
 
     async def upload() -> None:
         pace = UploadPace(60, field="file")

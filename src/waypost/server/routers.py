@@ -40,8 +40,8 @@ from waypost.items.channels.pages import pages as channels_pages
 from waypost.items.domains.api import router as domains_router
 from waypost.items.domains.brand_pages import pages as domain_brand_pages
 from waypost.items.domains.ownership_check import PATH as CHALLENGE_PATH
+from waypost.items.domains.ownership_check import answer_challenge
 from waypost.items.domains.pages import pages as domains_pages
-from waypost.items.domains.public import answer_challenge
 from waypost.items.files.api import router as files_router
 from waypost.items.files.deletion import delete_by_url
 from waypost.items.files.pages import pages as files_pages

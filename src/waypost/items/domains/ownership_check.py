@@ -5,11 +5,15 @@ import secrets
 from typing import Literal
 
 from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 
 from waypost.core.errors import Kind, Problem
 from waypost.db.signing import installation_signer
 from waypost.http import safe_client
 from waypost.http.safe_client import Resolver
+from waypost.visits.responses import PAGE_HEADERS
+from waypost.visits.visitor_services import Services
 
 PATH = "/.well-known/waypost/"
 SECONDS = 10
@@ -77,3 +81,10 @@ def must_point_here(
                 f" another service answered the request to {scheme}://{host}."
             )
         raise NotPointingHere(message, field, f"Another service answered the request to {scheme}://{host}.")
+
+
+async def answer_challenge(request: Request, services: Services) -> Response:
+    """`/.well-known/waypost/<challenge>`: prove that a domain points to this installation."""
+    challenge = request.path_params["challenge"]
+    answer = await services.read(lambda tx: proof(tx, challenge))
+    return Response(answer, media_type="text/plain", headers=PAGE_HEADERS)

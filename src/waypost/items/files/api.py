@@ -23,7 +23,7 @@ from waypost.db.crud import Page
 from waypost.db.signing import installation_signer
 from waypost.http import file_names
 from waypost.http.body_headers import refuse_partial_or_encoded
-from waypost.items.files import deletion, ops, upload, upload_form
+from waypost.items.files import deletion, ops, upload
 from waypost.items.files.schemas import FileAnswer, FileChange, FileDetails, FileDone, FileList, FileOut, UploadSettings
 from waypost.search import words
 from waypost.urls.short_urls import short_url
@@ -86,9 +86,9 @@ async def upload_file(
     The body is the file, or a form with one file. `Content-MD5` and `Repr-Digest` of a body are verified.
     """
     refuse_partial_or_encoded(request.headers.items())
-    upload_form.refuse_parts(request.query_params)
+    upload.refuse_parts(request.query_params)
     name = file_names.from_path(_raw_filename(request))
-    if upload_form.is_form(request):
+    if upload.is_form(request):
         form, settings = await _open_form(context, request)
         return await _store(context, form.request, name, settings)
     return await _store(context, request, name, settings)
@@ -102,7 +102,7 @@ async def upload_form_file(
 ) -> FileDone:
     """Upload a file of a form, which gives its name."""
     refuse_partial_or_encoded(request.headers.items())
-    if not upload_form.is_form(request):
+    if not upload.is_form(request):
         raise invalid("filename", "Send the file as multipart/form-data, or its name in the path: /files/upload/NAME.")
     form, settings = await _open_form(context, request)
     return await _store(context, form.request, file_names.validate(form.filename), settings)
@@ -129,11 +129,11 @@ router.add_api_route(
 )
 
 
-async def _open_form(context: RequestContext, request: Request) -> tuple[upload_form.FormFile, UploadSettings]:
+async def _open_form(context: RequestContext, request: Request) -> tuple[upload.FormFile, UploadSettings]:
     """Return the file of a form, and the settings of the query and the form. Raises INVALID on one of them."""
     names = UploadSettings.model_fields.keys()
-    form = await upload_form.open_form(request, names, seconds=context.settings.transfer_seconds)
-    values = upload_form.merge({name: request.query_params[name] for name in names & request.query_params}, form.fields)
+    form = await upload.open_form(request, names, seconds=context.settings.transfer_seconds)
+    values = upload.merge({name: request.query_params[name] for name in names & request.query_params}, form.fields)
     try:
         return form, UploadSettings.model_validate(values)
     except ValidationError as error:

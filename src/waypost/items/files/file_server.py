@@ -1,6 +1,11 @@
-"""Serve the bytes of a file: ranges, download limits and clicks (decisions 21, 22)."""
+"""Serve the bytes of a file: ranges, download limits and clicks (decisions 21, 22).
+
+Visitors of a file have signed cookies: for resumed downloads, and after the file's password was entered. Each token is
+valid for one stored object of one file.
+"""
 
 import asyncio
+import secrets
 from collections.abc import Sequence
 
 import structlog
@@ -15,10 +20,9 @@ from waypost.db.signing import Signer
 from waypost.http import file_names
 from waypost.http.client_ip import UNKNOWN
 from waypost.http.conditional import Validators
-from waypost.items.files import download_grants, range_response, visitor_tokens
+from waypost.items.files import download_grants, range_response
 from waypost.items.files.download_grants import DownloadEnd, DownloadGrant, Visitor
 from waypost.items.files.range_response import ByteBudget, ByteRange, RangeResponse, Unsatisfiable, budget_step
-from waypost.items.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.storage.store import Blob, ObjectNotFound, StorageUnavailable
 from waypost.urls.short_urls import alias_path
 from waypost.visits.outcome import JournalFields, Log
@@ -27,6 +31,12 @@ from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect
 from waypost.visits.visitor_services import Services
 
+VISITOR_COOKIE = "wp_visitor"
+UNLOCKED_COOKIE = "wp_opened"
+LIFE_SECONDS = 86_400
+"""How long a token is valid: as long as a download can be resumed."""
+
+_VISITOR, _UNLOCKED = "download visitor", "unlocked file"
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60
 _UNSATISFIABLE = 416
@@ -43,6 +53,35 @@ SAFE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Headers of uploaded content: browsers do not run it on this origin."""
+
+
+def new_visitor_token(signer: Signer, file: FileView) -> str:
+    """Return a token for a new visitor."""
+    return signer.sign(_VISITOR, secrets.token_urlsafe(16), bound=_bound_object(file))
+
+
+def is_visitor(signer: Signer, file: FileView, token: str) -> bool:
+    """Return whether the token was created for a visitor of this file."""
+    return signer.unsign(_VISITOR, token, bound=_bound_object(file)) is not None
+
+
+def unlocked(signer: Signer, file: FileView) -> str:
+    """Return a token for a visitor that entered the password. A new password invalidates it."""
+    return signer.sign(_UNLOCKED, life=LIFE_SECONDS, bound=f"{_bound_object(file)}\t{file.password}")
+
+
+def is_unlocked(signer: Signer, file: FileView, token: str) -> bool:
+    """Return whether the visitor has entered the file's current password."""
+    return signer.unsign(_UNLOCKED, token, bound=f"{_bound_object(file)}\t{file.password}") is not None
+
+
+def visitor_hash(signer: Signer, file: FileView, visitor: str) -> bytes:
+    """Return a visitor's hash, the only thing stored. It is anonymous, and different for each file."""
+    return signer.digest("download visitor hash", str(file.id), visitor)[:16]
+
+
+def _bound_object(file: FileView) -> str:
+    return f"{file.id}\t{file.object}"
 
 
 async def serve(
@@ -260,8 +299,8 @@ def _target(file: FileView) -> bytes:
 def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     """Return whose downloads a request can resume: browsers are identified by a cookie, programs by IP address."""
     token = request.cookies.get(VISITOR_COOKIE, "")
-    if visitor_tokens.is_visitor(signer, file, token):
-        return Visitor(visitor_tokens.visitor_hash(signer, file, token), _address(visit, file, signer))
+    if is_visitor(signer, file, token):
+        return Visitor(visitor_hash(signer, file, token), _address(visit, file, signer))
     return new_visitor(visit, file, signer)
 
 
@@ -269,15 +308,15 @@ def new_visitor(visit: VisitRequest, file: FileView, signer: Signer) -> Visitor:
     """Return a visitor without a cookie. A program whose address is not known can resume with a cookie only."""
     address = _address(visit, file, signer)
     if visit.wants_page or address is None:
-        token = visitor_tokens.new_visitor(signer, file)
-        return Visitor(visitor_tokens.visitor_hash(signer, file, token), address, token)
+        token = new_visitor_token(signer, file)
+        return Visitor(visitor_hash(signer, file, token), address, token)
     return Visitor(address, address)
 
 
 def _address(visit: VisitRequest, file: FileView, signer: Signer) -> bytes | None:
     if visit.client_ip == UNKNOWN:
         return None
-    return visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}")
+    return visitor_hash(signer, file, f"address {visit.client_ip}")
 
 
 def _negotiate(request: Request, file: FileView) -> Ranges | Response:

@@ -12,8 +12,8 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.download_grants import DownloadEnd, DownloadGrant, Visitor
+from waypost.items.files.file_server import VISITOR_COOKIE
 from waypost.items.files.public import is_expired, late_outcome, page_outcome, show_file, shows_page
-from waypost.items.files.visitor_tokens import VISITOR_COOKIE
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher

@@ -12,9 +12,8 @@ from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.signing import Signer
 from waypost.http import media_types
-from waypost.items.files import download_grants, file_server, visitor_tokens
-from waypost.items.files.file_server import set_cookie
-from waypost.items.files.visitor_tokens import UNLOCKED_COOKIE
+from waypost.items.files import download_grants, file_server
+from waypost.items.files.file_server import UNLOCKED_COOKIE, set_cookie
 from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.decide import ExpiryReason
@@ -43,7 +42,7 @@ async def show_file(request: Request, services: Services, visit: VisitRequest, *
     if request.method == "POST" and wants_page(request):
         response = redirect(_download_path(file) if _wants_bytes(request) else alias_path(file.alias), status=303)
         if file.password is not None:
-            set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file, services.settings)
+            set_cookie(response, UNLOCKED_COOKIE, file_server.unlocked(signer, file), file, services.settings)
         return response
     return await _visit_unlocked(request, services, visit, file, signer)
 
@@ -91,7 +90,7 @@ async def _is_unlocked(
     request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> bool | None:
     """Return whether the visitor may have the file; None after too many wrong passwords."""
-    if file.password is None or visitor_tokens.is_unlocked(signer, file, request.cookies.get(UNLOCKED_COOKIE, "")):
+    if file.password is None or file_server.is_unlocked(signer, file, request.cookies.get(UNLOCKED_COOKIE, "")):
         return True
     if not visit.password:
         return False

@@ -1,4 +1,8 @@
-"""Receive an upload: stream the body into the store, enforce limits, verify digests (decision 17)."""
+"""Receive an upload: stream the body into the store, enforce limits, verify digests (decision 17).
+
+A client cannot keep a file open by sending single bytes. As multipart/form-data, an upload is the one file of a form,
+with text fields before it (decision 58).
+"""
 
 import asyncio
 import base64
@@ -6,23 +10,33 @@ import binascii
 import hashlib
 import re
 import secrets
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TypeVar, Unpack
 
 import anyio.to_thread
 import structlog
-from fastapi import Request
 from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.types import Message
 
 from waypost.api.context import Change, RequestContext
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.http import file_names, media_types
+from waypost.http.multipart import MultipartReader, Part
 from waypost.items.files import ops
 from waypost.items.files.ops import Fields, File, StoredObject, UploadQuota
-from waypost.items.files.upload_pace import UploadPace
 from waypost.storage.store import Store, storage_full
 
+_MIN_PROGRESS = 64 * 1024  # bytes that must arrive within the idle time
+_FREE_SECONDS = 300.0
+_MIN_RATE = 16 * 1024  # bytes a second on average, after the first five minutes
+# The number of parts, as Dropzone, Plupload, Fine Uploader, Resumable.js and flow.js send it with each part of a file.
+_PART_COUNTS = frozenset(("dztotalchunkcount", "chunks", "qqtotalparts", "resumabletotalchunks", "flowtotalchunks"))
+_ONE = frozenset(("", "0", "1"))
 T = TypeVar("T")
 R = TypeVar("R")
 _log = structlog.get_logger("upload")
@@ -31,6 +45,122 @@ _in_progress: Counter[int] = Counter()  # bytes of each account's running upload
 _EXTEND_SECONDS = 60.0  # how often an upload extends its record
 _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
 _ALGORITHMS = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
+
+
+class UploadPace:
+    """Adds up the time for which a client is waited for; time of the storage does not count."""
+
+    def __init__(self, idle_seconds: float, *, field: str | None = None) -> None:
+        """`field` is that of the problem."""
+        self._idle_seconds, self._field = idle_seconds, field
+        self._size = self._counted = 0
+        self._waited = self._total = 0.0
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Wait for the client in this context. Raises TOO_SLOW."""
+        began = time.monotonic()
+        left = _FREE_SECONDS + self._size / _MIN_RATE - self._total
+        try:
+            async with asyncio.timeout(max(0.001, min(left, self._idle_seconds - self._waited))) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from None
+        finally:
+            seconds = time.monotonic() - began
+            self._waited += seconds
+            self._total += seconds
+
+    def count(self, size: int) -> None:
+        """Count bytes that have arrived."""
+        self._size += size
+        if self._size - self._counted >= _MIN_PROGRESS:
+            self._counted, self._waited = self._size, 0.0
+
+    def _too_slow(self) -> Problem:
+        message = (
+            f"The upload is too slow: at least {_MIN_PROGRESS} bytes must arrive every {self._idle_seconds:g} seconds,"
+            f" and {_MIN_RATE} bytes a second on average."
+        )
+        return Problem(Kind.TOO_SLOW, message, field=self._field)
+
+
+@dataclass(frozen=True)
+class FormFile:
+    """The file of a form. The body of `request` is the file; `fields` are the settings that precede it."""
+
+    filename: str
+    fields: Mapping[str, str]
+    request: Request
+
+
+def is_form(request: Request) -> bool:
+    """Return whether the body is a form, and not the file itself."""
+    media_type = request.headers.get("content-type", "").partition(";")[0]
+    return media_type.strip().lower() == "multipart/form-data"
+
+
+async def open_form(request: Request, settings: Collection[str], *, seconds: float) -> FormFile:
+    """Read the form up to its file. `settings` are the names of text fields with a meaning; others are ignored.
+
+    Raises INVALID, also while the file's request is read: nothing but the file and unknown fields may follow.
+    """
+    reader = MultipartReader(request, field_seconds=seconds)
+    fields: dict[str, str] = {}
+    refuse_parts(request.query_params)
+    while (part := await reader.next_part()) is not None:
+        if part.filename:
+            return FormFile(part.filename, fields, _file_request(reader, part, settings))
+        if part.filename is None and part.name in settings:
+            if part.name in fields:
+                raise _repeated(part.name)
+            fields[part.name] = await part.text()
+        elif part.filename is None and part.name.lower() in _PART_COUNTS:
+            refuse_parts({part.name: await part.text()})
+    raise invalid("file", "The form must have one file: a part whose Content-Disposition has a filename.")
+
+
+def refuse_parts(fields: Mapping[str, str]) -> None:
+    """Raise INVALID on the field that says that a program uploads a file in parts: each would be stored as a file."""
+    for name, count in fields.items():
+        if name.lower() in _PART_COUNTS and count.strip() not in _ONE:
+            message = f"{name}: a file must be uploaded as a whole. Turn off chunks in the program that uploads it."
+            raise invalid(name, message)
+
+
+def merge(query: Mapping[str, str], fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of the query and of the form. Raises INVALID for one that both have."""
+    for name in fields:
+        if name in query:
+            raise _repeated(name)
+    return {**query, **fields}
+
+
+def _file_request(reader: MultipartReader, part: Part, settings: Collection[str]) -> Request:
+    async def receive() -> Message:
+        chunk = await reader.read_chunk(part)
+        if chunk is None:  # before the upload is stored
+            await _check_end(reader, settings)
+        return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
+
+    return Request({"type": "http", "method": "POST", "headers": []}, receive)
+
+
+async def _check_end(reader: MultipartReader, settings: Collection[str]) -> None:
+    """Read the form to its end."""
+    while (part := await reader.next_part()) is not None:
+        if part.filename:
+            raise invalid("file", "The form must have one file, but it has more. Send each file in a request.")
+        if part.filename is None and part.name in settings:
+            raise invalid(part.name, f"{part.name} must precede the file in the form.")
+        if part.filename is None and part.name.lower() in _PART_COUNTS:
+            refuse_parts({part.name: await part.text()})
+
+
+def _repeated(name: str) -> Exception:
+    return invalid(name, f"{name} must be sent only once.")
 
 
 async def receive(

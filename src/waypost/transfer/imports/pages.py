@@ -21,7 +21,7 @@ from waypost.dashboard.routing import Router
 from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.db.schema.nouns import NOUNS
 from waypost.http.multipart import MultipartReader, Part
-from waypost.items.files.upload_pace import UploadPace
+from waypost.items.files.upload import UploadPace
 from waypost.transfer.imports import plan_removal, plans, row_changes, runner, undo, uploads
 from waypost.transfer.imports.plans import Fate
 from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
