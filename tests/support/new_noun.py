@@ -66,7 +66,7 @@ _ROWS: Mapping[str, tuple[str, str, str]] = {
 """Each with its module, the line that comes after it, and its text."""
 _IMPORTS: Mapping[str, tuple[str, str]] = {
     "db/schema/nouns.py": (
-        "from waypost.db.schema.resources import shares\n",
+        "from waypost.db.schema.resources import (\n",
         "from waypost.db.schema.resources import badges\n",
     ),
     "items/functions.py": (
