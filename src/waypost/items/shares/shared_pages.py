@@ -135,7 +135,8 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
     visit_filter = _filter(context, share)
     days = context.settings.events_days
     group = ItemGroup(campaign=item) if kind == "campaign" else ItemGroup()
-    has_baseline = not share.is_limited  # clicks without a time may be outside the days
+    # Clicks without a time may be outside the days; those of the links of a campaign are their owner's.
+    has_baseline = kind in ("link", ACCOUNT) and not share.is_limited
 
     def read(tx: Connection) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days, group=group)
