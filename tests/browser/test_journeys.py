@@ -57,6 +57,7 @@ def test_link_is_created_from_forgiving_input_and_edited(
         if not scripts:
             assert len(details["channel"]) == 2
             expect(page.get_by_label("Radio")).to_be_checked()
+            page.locator(".view-tabs").get_by_text("Preview").click()
             page.get_by_role("button", name="Show the preview").click()
         page.get_by_role("button", name="Duplicate").click()
         expect(page.get_by_label("Destination URL").first).to_have_value("https://target.example/page")
@@ -69,6 +70,8 @@ def _fill_in_wrongly(page: Page, *, scripts: bool) -> None:
     if not scripts:
         page.get_by_label("New channels").fill("Print, Radio")
     page.locator("summary", has_text="Targeting").click()
+    if scripts:
+        page.get_by_role("button", name="Add country").click()
     page.get_by_role("combobox", name="Country").first.fill("Nowhere")
     page.locator("[name='geotarget.link']").first.fill("target.example/de")
     page.locator("summary", has_text="Access and limits").click()
@@ -99,6 +102,7 @@ def test_list_is_searched_filtered_exported_and_returned_to(
         expect(page.locator("tbody tr")).to_have_count(5)
         place, row = page.url, page.locator("tbody tr").nth(2)
         row.get_by_role("checkbox").check()
+        page.locator("[popovertarget=bulk-menu]").click()
         page.get_by_role("button", name="Disable").click()
         expect(page.get_by_role("status").first).to_contain_text("The link was updated.")
         expect(row.locator(".tag", has_text="Disabled")).to_be_visible()
@@ -185,6 +189,8 @@ def test_language_is_switched_signed_out_and_kept_by_the_account(
         page.goto(f"{address}/dashboard/links/{link}")
         page.locator("#custom").fill("a b")
         page.locator("summary", has_text="Ciblage").click()
+        if scripts:
+            page.locator("[data-rows] [data-add]").first.click()
         page.locator("[name='geotarget.location']").first.fill("Nowhere")
         page.get_by_role("button", name="Enregistrer").last.click()
         summary = page.get_by_role("alert").first
