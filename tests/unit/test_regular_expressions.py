@@ -5,6 +5,7 @@ import importlib
 import itertools
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,12 +67,10 @@ def _uses() -> list[Use]:
     """Return every regular expression of the source with each function that the source calls on it."""
     uses: list[Use] = []
     modules = {name: list(ast.walk(tree)) for name, tree in _modules()}
-    elsewhere = [
-        node
-        for nodes in modules.values()
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute)
-    ]
+    elsewhere: dict[str, set[str]] = defaultdict(set)
+    for node in itertools.chain.from_iterable(modules.values()):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            elsewhere[node.value.attr].add(node.attr)
     for name, nodes in modules.items():
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         methods = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
@@ -82,7 +81,7 @@ def _uses() -> list[Use]:
         assert len(expressions) >= len(compiled), f"{name}: an expression is not a variable of its module"
         for key, pattern in expressions.items():
             named = {m.attr for m in methods if isinstance(m.value, ast.Name) and m.value.id == key}
-            named |= {m.attr for m in elsewhere if isinstance(m.value, ast.Attribute) and m.value.attr == key}
+            named |= elsewhere[key]
             uses += [Use(name, pattern, function) for function in sorted(named & _FUNCTIONS or _FUNCTIONS)]
         for call in calls:
             if isinstance(call.func, ast.Attribute) and _is_re(call.func) and call.func.attr in _FUNCTIONS:
