@@ -136,11 +136,11 @@ def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, addr
         expect(page.locator(".toast")).to_have_text("Copied")
         page.get_by_text("Targeting", exact=True).click()
         for n, country in enumerate(("Germany", "Spain")):
+            page.get_by_role("button", name="Add country").click()
             page.get_by_label("Country").nth(n).fill(country)
             page.get_by_role("group", name="By country").get_by_label("Destination").nth(n).fill(
                 f"https://{country}.example/"
             )
-            page.get_by_role("button", name="Add country").click()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
     context.close()
