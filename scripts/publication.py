@@ -85,7 +85,7 @@ def _start(to: Publication) -> str:
 With the source, Python 3.11 or newer, make and git, on Linux:
 
 {to.source("make run")}
-To look around first, `make demo` serves sample links with 30 days of visits from a temporary folder.
+To look around first, `make demo` serves sample links with 60 days of visits from a temporary folder.
 
 On a machine without the source, Node or a compiler: `make wheel` writes `dist/{to.wheel}`.
 Copy it into an empty folder of that machine; the data will be in `./data`:
@@ -110,7 +110,7 @@ def _home(to: Publication) -> str:
     return f"""
 With the source, Python 3.11 or newer, make and git, on Linux:
 
-{to.source("make run    # or, for sample links with 30 days of visits in a temporary folder: make demo")}
+{to.source("make run    # or, for sample links with 60 days of visits in a temporary folder: make demo")}
 [systemd](systemd.md) installs the wheel that `make wheel` builds, and [Containers](containers.md) the image.
 
 {to.registry("`uvx waypost serve` starts an installation in `./data`, `uvx waypost demo` the sample links.")}

@@ -112,6 +112,7 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         ),
     },
     "Visits and privacy": {
+        "audit_days": Note("1095", "Changes and their authors are known for longer, and need more space."),
         "events_days": Note("90", "Single visits are listed for longer, and need more space."),
         "geo_file": Note(
             "/usr/share/GeoIP/GeoLite2-Country.mmdb",

@@ -37,6 +37,7 @@ from waypost.server.app import build
 pytest_plugins = [
     "tests.support.processor_time",
     "tests.support.distributed_statements",
+    "tests.support.audit_log",
     "tests.support.visits",
     "tests.support.backup",
     "tests.support.cli",

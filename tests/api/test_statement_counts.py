@@ -21,9 +21,9 @@ URL = "https://example.com/"
         ("GET", "/url/{link}", None, 5),
         ("GET", "/urls", None, 5),
         ("GET", "/channels", None, 3),
-        ("POST", "/url/add", {"url": URL}, 6),
-        ("PUT", "/url/{link}/update", {"title": "New"}, 5),
-        ("POST", "/channel/add", {"name": "News {n}"}, 4),
+        ("POST", "/url/add", {"url": URL}, 7),
+        ("PUT", "/url/{link}/update", {"title": "New"}, 6),
+        ("POST", "/channel/add", {"name": "News {n}"}, 5),
     ],
 )
 def test_request_executes_few_statements(ana: Person, method: str, path: str, body: Any, limit: int) -> None:

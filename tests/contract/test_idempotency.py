@@ -157,7 +157,7 @@ def test_response_is_forgotten_after_24_hours_and_deleted(ana: Person) -> None:
     with time_machine.travel(clock.now() + 24 * 3600 - 60):
         assert _send(ana, "POST", "/url/add", {"url": URL}).headers["Idempotency-Replayed"] == "true"
     with time_machine.travel(later := clock.now() + 24 * 3600 + 60):
-        ana.write(lambda tx: ingester.delete_expired(tx, int(later), first_kept_day=0, events_days=90))
+        ana.write(lambda tx: ingester.delete_expired(tx, int(later), first_kept_day=0, events_days=90, audit_days=365))
         assert ana.database.read(lambda tx: tx.execute(select(idempotency_keys)).all()) == []
         assert "Idempotency-Replayed" not in _send(ana, "POST", "/url/add", {"url": URL}).headers
     assert ana.get("/urls")["data"]["result"] == 2

@@ -22,7 +22,7 @@ from waypost.core.settings import Settings
 from waypost.dashboard.app import Dashboard
 from waypost.dashboard.resubmitted_forms import SIGNED_IN_AGAIN
 from waypost.dashboard.routing import PageRoute
-from waypost.db.schema import metadata, sessions
+from waypost.db.schema import audit, metadata, sessions
 from waypost.http import safe_client
 from waypost.server.routers import DASHBOARD_PAGES
 
@@ -49,7 +49,7 @@ def _rows(person: Person) -> Mapping[str, Sequence[str]]:
         return {
             table.name: sorted(repr(row) for row in tx.execute(select(table)) if row[0] != "write probe")
             for table in metadata.tables.values()
-            if table is not sessions
+            if table not in (audit, sessions)
         }
 
     return person.database.read(work)

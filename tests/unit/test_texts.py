@@ -15,9 +15,9 @@ TEMPLATES = sorted(SOURCE.glob("*/templates/**/*.html"))
 CATALOGS: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "update_messages.py"))
 # Names that are the same in every language, and values that are no texts.
 NAMES = frozenset(
-    "Bearer Bitcoin Cash Dash Dogecoin Instagram Litecoin Mac PNG Python SVG app https login shared visitor waypost".split()
+    "Bearer Bitcoin Cash Dash Dogecoin Instagram Litecoin Mac PNG Python SVG app https login shared waypost".split()
     + "Bluesky Discord Facebook GitHub LinkedIn Mastodon Pinterest Reddit Signal SoundCloud Spotify Teams".split()
-    + "Telegram Threads TikTok Twitch Vimeo WhatsApp XING YouTube Desktop Mobile Tablet".split()
+    + "Telegram Threads TikTok Twitch Vimeo WhatsApp XING YouTube Desktop Mobile Tablet visitor".split()
 )
 _SEARCHED = "palette/commands.py"  # joins names of commands with keywords; only the search reads the result
 # In lower case, because the prose linter checks the string literals that read as sentences.

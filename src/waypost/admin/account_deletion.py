@@ -7,8 +7,9 @@ from typing import TypeVar
 import structlog
 from sqlalchemy import Connection, Table, delete, select
 
+from waypost.audit import log as audit
 from waypost.core.errors import Kind, Problem, account_deleted
-from waypost.db import leases, moved_items, postgres, schema
+from waypost.db import audit_log, leases, moved_items, postgres, schema
 from waypost.db.database import Database
 from waypost.db.schema.nouns import NOUNS
 from waypost.items.accounts import deletion
@@ -123,6 +124,7 @@ def _remove_batch(tx: Connection, account: int, table: Table, remove: Remove) ->
     oldest = select(table.c.id).where(table.c.account == account).order_by(table.c.id).limit(_BATCH)
     ids = tx.execute(oldest.with_for_update()).scalars().all()
     remove(tx, account, ids)
+    audit_log.forget(tx)
     return len(ids) == _BATCH
 
 
@@ -137,9 +139,13 @@ def _remove_account(tx: Connection, account: int) -> None:
     """Delete the row. The lock makes new items wait, and then fail; those of the last moment are deleted first."""
     postgres.disable_timeouts(tx)
     is_account = schema.accounts.c.id == account
-    if tx.execute(select(schema.accounts.c.id).where(is_account).with_for_update()).first() is None:
+    username = tx.execute(select(schema.accounts.c.username).where(is_account).with_for_update()).scalar()
+    if username is None:
         raise account_deleted()
     for table, remove in _KINDS:
         while _remove_batch(tx, account, table, remove):
             pass
+    audit.remove_account(tx, account)
+    audit_log.forget(tx)
+    audit_log.record(tx, None, "account.deleted", account, label=username)
     tx.execute(delete(schema.accounts).where(is_account))

@@ -17,6 +17,7 @@ from waypost.api.request_budget import RequestBudget
 from waypost.auth.attempt_limits import RateLimiter
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
+from waypost.core.actor import SYSTEM, GetActor, acting
 from waypost.core.errors import Kind, Problem, account_deleted
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.metrics import Meter
@@ -114,6 +115,9 @@ class RequestContext:
     language: str = field(default=SOURCE_LANGUAGE, kw_only=True)
     """The language of the request."""
 
+    actor: GetActor = field(default=lambda: SYSTEM, kw_only=True)
+    """Return the author of the changes of the request."""
+
     @property
     def settings(self) -> Settings:
         """The settings of the installation."""
@@ -194,7 +198,8 @@ class RequestContext:
             return result
 
         try:
-            result = self.database.write(recording)
+            with acting(self.actor):
+                result = self.database.write(recording)
         except (IntegrityError, NoResultFound) as error:
             self._require_account(error)
             raise

@@ -25,7 +25,8 @@ from waypost.api.request_budget import Abandoned, RequestBudget
 from waypost.api.responses import failure_response, problem_response, unknown_path
 from waypost.api.threads import RequestThreads
 from waypost.auth.key_limits import ApiKeyLimiter, Usage
-from waypost.core import clock
+from waypost.core import clock, credentials
+from waypost.core.actor import Actor, Origin
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.languages import negotiate_language
 from waypost.core.metrics import Meter
@@ -229,14 +230,15 @@ class Authenticator:
         return self._limiter.is_recent(key)
 
     def authenticate(
-        self, scope: Scope, key: str, recorder: "ResponseRecorder", *, may_read: bool = False
+        self, scope: Scope, key: str, recorder: "ResponseRecorder", *, origin: Origin = "api"
     ) -> RequestContext:
         """Take a request from the key's limit; return its context. `recorder` gets the account and the limit's state.
 
-        `may_read`: the request can be one that only reads, whichever method it has. Raises KEY_REQUIRED for an unknown
-        key, and the problem of a key that may not make this request.
+        `origin` is that of changes in the audit log. A request of an agent can be one that only reads, whichever method
+        it has. Raises KEY_REQUIRED for an unknown key, and the problem of a key that may not make this request.
         """
-        authenticated = self._limiter.acquire(key, only_reads=scope["method"] in _READ_METHODS)
+        only_reads = scope["method"] in _READ_METHODS
+        authenticated = self._limiter.acquire(key, only_reads=only_reads)
         if authenticated is None:
             raise self._bad_key(scope)
         caller, usage = authenticated
@@ -246,34 +248,42 @@ class Authenticator:
         if caller.suspended:
             raise Problem(Kind.SUSPENDED, "This account is suspended. Please contact the administrator.")
         can_write = caller.scope != "read"
-        if not (can_write or may_read or scope["method"] in _READ_METHODS):
+        if not (can_write or only_reads or origin == "agent"):
             raise read_only_key()
-
-        def take_requests(size: int) -> None:
-            if size > 0:
-                further = self._limiter.take(key, caller.account, size)
-                recorder.record(caller.account, further)
-                if not further.allowed:
-                    raise _over_limit(further)
-
-        can_change_login = caller.scope == "account"
         return RequestContext(
             caller.account,
             self._resources,
-            can_change_login=can_change_login,
+            can_change_login=caller.scope == "account",
             can_write=can_write,
-            take_requests=take_requests,
+            take_requests=partial(self._take_requests, key, caller.account, recorder),
             report_uncounted=recorder.report_uncounted,
             language=negotiate_language(Headers(scope=scope).get("accept-language", "")),
+            actor=partial(self._actor, origin, caller.account, key, scope),
         )
 
+    def _take_requests(self, key: str, account: int, recorder: "ResponseRecorder", size: int) -> None:
+        """Take further requests from the limit of an accepted key. Raises RATE_LIMITED if fewer are left."""
+        if size > 0:
+            further = self._limiter.take(key, account, size)
+            recorder.record(account, further)
+            if not further.allowed:
+                raise _over_limit(further)
+
+    def _actor(self, origin: Origin, account: int, key: str, scope: Scope) -> Actor:
+        network = self._resources.rate_limiter.hash_of(_network(scope, self._resources))
+        return Actor(origin, account, key[: credentials.HINT_LENGTH], network)
+
     def _bad_key(self, scope: Scope) -> Problem:
-        address = client_ip(scope, self._resources.settings.proxies)
-        wait = self._resources.rate_limiter.acquire("bad API key", network=network_of(address))
+        network = _network(scope, self._resources)
+        wait = self._resources.rate_limiter.acquire("bad API key", network=network)
         if not wait:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."
         return Problem(Kind.RATE_LIMITED, message, retry_after=wait)
+
+
+def _network(scope: Scope, resources: WorkerResources) -> str:
+    return network_of(client_ip(scope, resources.settings.proxies))
 
 
 def _over_limit(usage: Usage) -> Problem:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, selec
 from waypost.auth.attempt_limits import WINDOW_MS
 from waypost.core import clock, credentials
 from waypost.core.errors import invalid, not_found
-from waypost.db import account_rows
+from waypost.db import account_rows, audit_log
 from waypost.db.schema import accounts, api_keys, plans
 
 MAX_KEYS = 25
@@ -86,7 +86,9 @@ def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expi
     key = credentials.new_key()
     stored_key = {"digest": credentials.digest(key), "hint": key[: credentials.HINT_LENGTH]}
     fields = {"account": account, "name": name, "scope": scope, "expires": expires, "created": clock.now()}
-    tx.execute(insert(api_keys).values(**stored_key, **fields))
+    item = tx.execute(insert(api_keys).values(**stored_key, **fields).returning(api_keys.c.id)).scalar_one()
+    after = {"scope": scope, "expires": expires, "hint": stored_key["hint"]}
+    audit_log.record(tx, account, "key.created", item, label=name, after=after)
     return key
 
 
@@ -114,8 +116,10 @@ def _delete(tx: Connection, account: int, condition: ColumnElement[bool]) -> int
     Their requests still count for the limit of the account: a new key is no new limit.
     """
     c, now = api_keys.c, clock.now_ms()
-    deleted = api_keys.delete().where(c.account == account, condition).returning(c.window_start, c.window_used)
-    rows = tx.execute(deleted).all()
+    deleted = api_keys.delete().where(c.account == account, condition)
+    rows = tx.execute(deleted.returning(c.id, c.name, c.hint, c.window_start, c.window_used)).all()
+    for row in rows:
+        audit_log.record(tx, account, "key.deleted", row.id, label=row.name, before={"hint": row.hint})
     if used := sum(row.window_used for row in rows if now - WINDOW_MS < row.window_start <= now + WINDOW_MS):
         is_current = accounts.c.revoked_start > now - WINDOW_MS
         values = {"revoked_start": now, "revoked_used": case((is_current, accounts.c.revoked_used), else_=0) + used}

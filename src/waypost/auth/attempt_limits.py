@@ -176,6 +176,10 @@ class RateLimiter:
         until, digest = exhausted
         return Attempt(wait=max(1, -(-(until - now) // 1000)), is_shared=by_digest[digest].shared)
 
+    def hash_of(self, network: str) -> str:
+        """Return a keyed hash of a network, 16 hexadecimal digits, which is the same as long as the installation."""
+        return hashlib.blake2b(network.encode(), digest_size=8, key=self._derived_key()).hexdigest()
+
     def close(self) -> None:
         """Close the file of counts."""
         if self._own is not None:
@@ -186,8 +190,7 @@ class RateLimiter:
 
         Digests are keyed: the stored counts do not reveal addresses.
         """
-        if not self._key:
-            self._key = self._database.read(installation_signer).derive_key("rate limit")
+        self._derived_key()
         site = site_of(network)
         pairs = (
             (
@@ -197,6 +200,11 @@ class RateLimiter:
             for limit in limits
         )
         return dict(sorted(pairs))
+
+    def _derived_key(self) -> bytes:
+        if not self._key:
+            self._key = self._database.read(installation_signer).derive_key("rate limit")
+        return self._key
 
     def _digest(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode(), digest_size=16, key=self._key).digest()

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, true, update
 
 from waypost.core import clock, credentials
 from waypost.core.errors import not_found
-from waypost.db import account_rows
+from waypost.db import account_rows, audit_log
 from waypost.db.schema import accounts, sessions
 
 LIFE = 30 * 86_400
@@ -54,6 +54,7 @@ def begin(tx: Connection, account: int, *, agent: str) -> str:
     digest = credentials.digest(token)
     tx.execute(insert(sessions).values(account=account, digest=digest, agent=agent, created=now, seen=now))
     tx.execute(sessions.delete().where(sessions.c.seen < now - LIFE))
+    audit_log.record(tx, account, "session.started", label=agent)
     return token
 
 
@@ -91,20 +92,33 @@ def agent_of(tx: Connection, session: int) -> str:
 
 def end(tx: Connection, account: int, session: int) -> None:
     """Delete one session. Raises NOT_FOUND if the account has no such session."""
-    deleted = tx.execute(sessions.delete().where(sessions.c.id == session, sessions.c.account == account))
-    if deleted.rowcount == 0:
+    if not _end(tx, account, sessions.c.id == session):
         raise not_found("session")
 
 
 def end_others(tx: Connection, account: int, *, keep: int) -> None:
     """Delete all sessions of the account except one."""
-    tx.execute(sessions.delete().where(sessions.c.account == account, sessions.c.id != keep))
+    _end(tx, account, sessions.c.id != keep)
+
+
+def end_all(tx: Connection, account: int) -> None:
+    """Sign every browser of the account out."""
+    _end(tx, account, true())
+
+
+def _end(tx: Connection, account: int, condition: ColumnElement[bool]) -> int:
+    """Delete sessions of the account, and return their number."""
+    statement = sessions.delete().where(sessions.c.account == account, condition).returning(sessions.c.agent)
+    agents = tx.execute(statement).scalars().all()
+    for agent in agents:
+        audit_log.record(tx, account, "session.ended", label=agent)
+    return len(agents)
 
 
 def renew(tx: Connection, account: int, session: int) -> str:
     """End all sessions of the account. Return the token of a new one for the browser of `session`."""
     agent = agent_of(tx, session)
-    tx.execute(sessions.delete().where(sessions.c.account == account))
+    end_all(tx, account)
     return begin(tx, account, agent=agent)
 
 

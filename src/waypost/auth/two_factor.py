@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from waypost.core import clock, credentials
 from waypost.core.errors import invalid
-from waypost.db import account_rows
+from waypost.db import account_rows, audit_log
 from waypost.db.schema import recovery_codes, totp_secrets
 
 _STEP_SECONDS = 30
@@ -92,7 +92,8 @@ def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[
         raise invalid("code", "Two-factor authentication is already enabled. To use another app, disable it first.")
     values = {"account": account, "secret": secret, "last_step": step, "created": clock.now()}
     tx.execute(insert(totp_secrets).values(values))
-    return new_codes(tx, account)
+    audit_log.record(tx, account, "second_factor.enabled")
+    return _new_codes(tx, account)
 
 
 def replace(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[str]:
@@ -103,6 +104,11 @@ def replace(tx: Connection, account: int, *, secret: str, step: int) -> Sequence
 
 def new_codes(tx: Connection, account: int) -> Sequence[str]:
     """Replace the recovery codes and return the new ones."""
+    audit_log.record(tx, account, "second_factor.codes_renewed")
+    return _new_codes(tx, account)
+
+
+def _new_codes(tx: Connection, account: int) -> Sequence[str]:
     account_rows.lock(tx, account)  # or the codes of two concurrent calls would both stay
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
     codes = ["-".join(_random_letters(5) for _ in range(2)) for _ in range(_RECOVERY_CODES)]
@@ -115,6 +121,7 @@ def disable(tx: Connection, account: int) -> None:
     account_rows.lock(tx, account)
     tx.execute(delete(totp_secrets).where(totp_secrets.c.account == account))
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
+    audit_log.record(tx, account, "second_factor.disabled")
 
 
 def accept(tx: Connection, account: int, code: str, *, is_known_browser: bool = False) -> Outcome:

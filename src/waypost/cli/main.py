@@ -15,6 +15,7 @@ from typer.main import get_group
 from waypost import __version__
 from waypost.cli import console, service_environment
 from waypost.core import module_loading
+from waypost.core.actor import Actor, acting
 from waypost.core.errors import NoInstallation, Problem
 
 
@@ -168,7 +169,8 @@ def main() -> None:
     os.umask(0o077)  # other users cannot read the files of an installation; child processes inherit it
     service_environment.load(sys.argv[1:])
     try:
-        app()
+        with acting(lambda: Actor("command")):
+            app()
     except Exception as error:
         message, hint = _sentence(error)
         if not message or _Given.debug:

@@ -101,6 +101,7 @@ class Settings(BaseSettings):
         " off, any account can claim any host name that no other account uses, so trust your accounts.",
     )
     events_days: int = Field(30, ge=0, le=36500, description="Days to keep single visits; 0 keeps only totals.")
+    audit_days: int = Field(365, ge=1, le=36500, description="Days to keep the audit log.")
     dead_links_days: int = Field(
         0,
         ge=0,

@@ -20,6 +20,7 @@ from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.clicks.ingest import read_barrier
 from waypost.core import credentials
+from waypost.core.actor import Actor
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard import flash, forms, preferences, resubmitted_forms, trash
 from waypost.dashboard.assets import asset
@@ -33,6 +34,7 @@ from waypost.dashboard.templating import render_template
 from waypost.db.signing import installation_signer
 from waypost.http import csrf
 from waypost.http.body_headers import refuse_partial_or_encoded
+from waypost.http.client_ip import client_ip, network_of
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
@@ -215,7 +217,13 @@ class Dashboard:
             language=language,
             files=form.files,
             report_uncounted=partial(request.scope.__setitem__, UNCOUNTED),
+            actor=partial(self._actor, session, request),
         )
+
+    def _actor(self, session: SignedIn | None, request: Request) -> Actor:
+        network = network_of(client_ip(request.scope, self.resources.settings.proxies))
+        hashed = self.resources.rate_limiter.hash_of(network)
+        return Actor("dashboard", session.account if session else None, network=hashed)
 
     def _session(self, token: str, tx: Connection | None) -> SignedIn | None:
         find = partial(sessions.find, token=token)

@@ -11,7 +11,7 @@ from waypost.api.types import Name
 from waypost.core.errors import invalid, not_found, taken
 from waypost.core.text_folding import folded
 from waypost.dashboard.i18n import gettext_noop
-from waypost.db import account_rows, crud, unique_names
+from waypost.db import account_rows, audit_log, crud, unique_names
 from waypost.db.database import upsert
 from waypost.db.schema import presets
 
@@ -68,6 +68,7 @@ def save(tx: Connection, account: int, kind: Kind, name: str, settings: Mapping[
     values = {"name": name, "name_key": folded(name), "settings": {**settings}}
     of_kind = (_c.account == account, _c.kind == kind)
     replaced = tx.execute(update(presets).where(*of_kind, _c.name_key == values["name_key"]).values(values))
+    audit_log.record(tx, account, "preset.saved", label=name)
     if replaced.rowcount:
         return
     if tx.execute(select(func.count()).select_from(presets).where(*of_kind)).scalar_one() >= MAX:
@@ -102,9 +103,11 @@ def rename(tx: Connection, account: int, kind: Kind, preset: int, name: str) -> 
     is_owned = (_c.account == account, _c.kind == kind, _c.id == preset)
     with crud.translate_unique_violation(unique_names.errors(presets, taken("name", _TAKEN[kind]))):
         tx.execute(update(presets).where(*is_owned).values(name=name, name_key=folded(name)))
+    audit_log.record(tx, account, "preset.saved", preset, label=name)
 
 
 def remove(tx: Connection, account: int, kind: Kind, preset: int) -> None:
     """Delete a preset. Raises NOT_FOUND."""
-    get_owned(tx, account, kind, preset)
+    name = get_owned(tx, account, kind, preset).name
+    audit_log.record(tx, account, "preset.deleted", preset, label=name)
     tx.execute(delete(presets).where(_c.account == account, _c.kind == kind, _c.id == preset))

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Delete,
     Executable,
     Integer,
     Select,
@@ -29,12 +28,13 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import ReturningDelete
 from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColumnDefault
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid, not_found
-from waypost.db import page_counters, schema, unique_names
-from waypost.db.driver_statements import DriverSelect
+from waypost.db import audit_log, page_counters, schema, unique_names
+from waypost.db.driver_statements import DriverSelect, TypedSelect
 from waypost.db.schema.nouns import NOUNS, OTHER_ROWS
 
 R = TypeVar("R", bound=Hashable)
@@ -140,6 +140,7 @@ def add(
         item, limit = tx.execute(_insert(table, tuple(row), tx.dialect.name), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
     check_item_limit(tx, account, table, limit)
+    audit_log.item_created(tx, table, account, item, row)
     return int(item)
 
 
@@ -167,11 +168,17 @@ def change(
     item: int,
     values: Mapping[str, Any],
     unique_errors: UniqueErrors | None = None,
+    *,
+    before: audit_log.Values | None = None,
 ) -> None:
-    """Update the columns in `values`; `None` resets a column to its default. Raises NOT_FOUND as `get_owned`."""
+    """Update the columns in `values`; `None` resets a column to its default. Raises NOT_FOUND as `get_owned`.
+
+    `before` is the row, if it was read and locked already.
+    """
     if not values:
         require_owned(tx, table, account, item)
         return
+    before = _lock_recorded(tx, table, account, item, values) if before is None else before
     with translate_unique_violation(unique_errors):
         owned = {"owned_id": item, "owned_account": account}
         statement, columns = _update(table), with_defaults(table, values)
@@ -180,6 +187,17 @@ def change(
         result = tx.execute(statement, {**owned, **columns})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
+    audit_log.item_updated(tx, table, account, item, before, columns)
+
+
+def _lock_recorded(
+    tx: Connection, table: Table, account: int, item: int, values: Mapping[str, Any]
+) -> audit_log.Values:
+    """Lock a row, and return the values that the audit log needs before some of its columns change."""
+    row = _recorded(table, tuple(values)).fetch_first(tx, item=item, account=account)
+    if row is None:
+        raise not_found(_SINGULAR[table.name])
+    return row
 
 
 def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: bool = False) -> None:
@@ -196,8 +214,10 @@ def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: b
 
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     """Delete a row and uncount it. Raises NOT_FOUND as `get_owned`."""
-    if tx.execute(_delete(table), {"item": item, "account": account}).rowcount == 0:
+    row = tx.execute(_delete(table), {"item": item, "account": account}).mappings().first()
+    if row is None:
         raise not_found(_SINGULAR[table.name])
+    audit_log.item_deleted(tx, table, account, item, row)
     page_counters.increment(tx, account, table.name, item, -1)
 
 
@@ -259,8 +279,14 @@ def _update(table: Table) -> Update:
 
 
 @cache
-def _delete(table: Table) -> Delete:
-    return delete(table).where(_is_owned(table))
+def _delete(table: Table) -> ReturningDelete[Any]:
+    return delete(table).where(_is_owned(table)).returning(*audit_log.columns_of(table))
+
+
+@cache
+def _recorded(table: Table, names: tuple[str, ...]) -> TypedSelect:
+    columns = audit_log.columns_of(table, names)
+    return TypedSelect(select(*columns).where(_is_owned(table)).with_for_update())
 
 
 def select_columns(table: Table, record: type[Any]) -> Select[Any]:

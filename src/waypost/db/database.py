@@ -9,6 +9,7 @@ notifications; their behavior in a failover is in `failover.py`. See docs/adr/00
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -20,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.core.errors import Kind, Problem, unavailable
 from waypost.core.reasons import RepeatedReason
-from waypost.db import faults, sqlite_pool
+from waypost.db import audit_log, faults, sqlite_pool
 from waypost.db.faults import Fault, error_reason
 from waypost.db.postgres import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.db.sqlite_pool import IdleConnections, SqliteFile
@@ -92,6 +93,8 @@ class Database:
             self._autocommit_reader = self._autocommit["full"]
             self.listener = pools.listener
             self._pools = (pools.full, pools.relaxed, pools.listener)
+        for engine in {*self._writers.values()}:
+            audit_log.follow_savepoints(engine)
 
     def read(self, work: Callable[[Connection], T], *, autocommit: bool = False, timeout: float | None = None) -> T:
         """Run `work` on one consistent snapshot; it cannot write.
@@ -135,7 +138,8 @@ class Database:
     ) -> T:
         """Run `work` and commit: when this returns, the change is as durable as requested.
 
-        `work` may run again, after a deadlock for example, so it must have no effect outside `tx`.
+        Events that `work` records in the audit log are stored with it. `work` may run again, after a deadlock for
+        example, so it must have no effect outside `tx`.
         `autocommit`: for a single statement; saves PostgreSQL two round trips. The statement may be executed twice if
         the connection is lost; with `once` it is not, and the lost connection is an error. `timeout` as for `read`.
         `lock_seconds`: with `autocommit`, raise UNAVAILABLE if other writers use the file of SQLite for so long.
@@ -144,13 +148,14 @@ class Database:
             raise unavailable()
         engine = (self._autocommit if autocommit else self._writers)[durability]
         connections = self._sqlite_writers.get(durability) if autocommit else None
+        audited = work if autocommit else partial(_audited, work)
         until = None if lock_seconds is None else time.monotonic() + lock_seconds
         for is_last in (False,) * (_ATTEMPTS - 1) + (True,):
             try:
                 with self._turn(until):
                     if connections is not None:
                         return self._run_on_sqlite(connections, work, begin="BEGIN IMMEDIATE", until=until)
-                    return self.run(engine, work, once=once, timeout=timeout)
+                    return self.run(engine, audited, once=once, timeout=timeout)
             except NoTurn as error:
                 raise unavailable() from error
             except DBAPIError as error:
@@ -277,6 +282,13 @@ class Database:
         if is_connect and not self.is_sqlite:
             self.breaker.record_failure()
         return unavailable()
+
+
+def _audited(work: Callable[[Connection], T], tx: Connection) -> T:
+    """Run `work`, then store the events that it recorded."""
+    result = work(tx)
+    audit_log.flush(tx)
+    return result
 
 
 _LOST_TWICE = "This connection is closed"

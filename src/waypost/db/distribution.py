@@ -24,8 +24,8 @@ COPIED = ("plans", "accounts", "domains")
 """Small tables that others are joined with or refer to: every node has all their rows."""
 BY_HOST = "aliases"
 """The table that is read before the account is known. Its rows are distributed by host."""
-_OF_DASHBOARD = ("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets")
-"""Small tables of accounts that no other one is joined with: credentials, exports and presets."""
+_OF_DASHBOARD = ("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit")
+"""Tables of accounts that no other one is joined with: credentials, exports, presets and the audit log."""
 ITEMS = (
     *(
         table.name

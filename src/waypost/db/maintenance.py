@@ -7,6 +7,7 @@ from sqlalchemy.exc import DBAPIError
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
+from waypost.db import audit_log
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
 
@@ -50,9 +51,11 @@ def since(tx: Connection) -> int | None:
 def switch_on(tx: Connection) -> None:
     """Switch it on, unless it is on."""
     statement = upsert(tx, installation).values(name=_NAME, value=str(clock.now()).encode())
-    tx.execute(statement.on_conflict_do_nothing())
+    if tx.execute(statement.on_conflict_do_nothing()).rowcount:
+        audit_log.record(tx, None, "maintenance.started")
 
 
 def switch_off(tx: Connection) -> None:
     """Switch it off."""
-    tx.execute(delete(installation).where(installation.c.name == _NAME))
+    if tx.execute(delete(installation).where(installation.c.name == _NAME)).rowcount:
+        audit_log.record(tx, None, "maintenance.ended")

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from waypost.core import clock
 from waypost.core.errors import not_found
-from waypost.db import account_rows, crud, page_counters
+from waypost.db import account_rows, audit_log, crud, page_counters
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, trash
 from waypost.storage import cleanup
@@ -137,8 +137,12 @@ def restore_batch(tx: Connection, account: int, batch: str) -> tuple[list[Entry]
 def purge(tx: Connection, account: int, ids: Iterable[int]) -> None:
     """Delete items in the trash for good. Raises NOT_FOUND if one is not there; then none is deleted."""
     unique_ids = set(ids)
-    if not unique_ids or _purge(tx, account, unique_ids) != len(unique_ids):
+    items = get_owned_many(tx, account, unique_ids)
+    if not items:
         raise not_found(crud.singular(trash))
+    _purge(tx, account, unique_ids)
+    for item in items:
+        audit_log.record(tx, account, f"{item.kind}.purged", item.item, label=item.name)
 
 
 def purge_oldest(tx: Connection, account: int, *, until: int | None = None) -> bool:

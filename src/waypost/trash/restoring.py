@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, insert, select, text, update
 
 from waypost.core.errors import taken
-from waypost.db import change_log, crud, page_counters
+from waypost.db import audit_log, change_log, crud, page_counters
 from waypost.db.crud import translate_unique_violation
 from waypost.db.database import upsert
 from waypost.db.item_columns import CLICK_TOTALS
@@ -90,8 +90,9 @@ def _put_back_items(tx: Connection, account: int, kind: Kind, entries: Sequence[
     rows = _with_parents(tx, account, references_of(table), rows)
     with translate_unique_violation(kind.unique_errors):
         tx.execute(insert(table), rows)
-    for entry in entries:
+    for entry, row in zip(entries, rows, strict=True):
         page_counters.increment(tx, account, table.name, entry.item, 1)
+        audit_log.item_restored(tx, table, account, entry.item, row)
     crud.check_item_limit(tx, account, table, crud.item_limit(tx, account))
 
 

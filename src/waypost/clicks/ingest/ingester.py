@@ -47,6 +47,7 @@ from waypost.db.faults import error_reason
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.postgres import set_idle_timeout
 from waypost.db.schema import (
+    audit,
     click_labels,
     click_times,
     domains,
@@ -64,15 +65,17 @@ from waypost.urls import hostnames
 
 RETENTION_SECONDS = 60
 _MAX_ROWS = 20_000
+_AUDIT_PARTITION_AHEAD = 3  # days
 _DEFAULT_PARTITION = table("events_rest", column("id"), column("at_ms"))
 """On PostgreSQL, the events of days without a partition."""
+_DEFAULT_AUDIT_PARTITION = table("audit_rest", column("id"), column("at"))
 
 
-def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days: int) -> bool:
+def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days: int, audit_days: int) -> bool:
     """Delete expired data if the lease is free. Return whether more remains.
 
-    Visitors and salts before `first_kept_day` are deleted, and events older than `events_days` days. PostgreSQL drops
-    events by whole days, so the oldest ones remain for up to a day longer.
+    Visitors and salts before `first_kept_day` are deleted, events older than `events_days` days, and the audit log
+    before `audit_days`. PostgreSQL drops events by whole days and the log by months, so the oldest remain longer.
     """
     if not leases.acquire(tx, "tidy", every=RETENTION_SECONDS):
         return False
@@ -87,10 +90,19 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
     source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
     oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
     deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
-    more_remains = trash.purge_expired(tx, now) or deleted == _MAX_ROWS
+    is_full = _delete_old_audit(tx, now - audit_days * DAY) or deleted == _MAX_ROWS
+    more_remains = trash.purge_expired(tx, now) or is_full
     if more_remains:
         leases.release(tx, "tidy")
     return more_remains
+
+
+def _delete_old_audit(tx: Connection, before: int) -> bool:
+    """Delete the events of the audit log before a time. Return whether more can remain."""
+    partitions.drop_before(tx, "audit", before // DAY)
+    source = audit if tx.dialect.name == "sqlite" else _DEFAULT_AUDIT_PARTITION
+    oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
+    return tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at < before)).rowcount == _MAX_ROWS
 
 
 _ADVANCE = (
@@ -171,6 +183,9 @@ class Ingester:
         self._folder = settings.journal_dir
         self._database = database
         self._events_days = settings.events_days
+        self._audit_days = settings.audit_days
+        self._audited_day = 0
+        """The last day of which the partition of the audit log was created."""
         self._test_fault = fault_point
         self._hosts = settings.own_hosts
         geo = Countries(settings)
@@ -392,9 +407,14 @@ class Ingester:
         self._cleaned_at = now
         first_kept_day = (now - _GRACE_SECONDS) // DAY
         self._visitor_hashes = {day: value for day, value in self._visitor_hashes.items() if day >= first_kept_day}
+        kept = {"first_kept_day": first_kept_day, "events_days": self._events_days, "audit_days": self._audit_days}
+        if self._audited_day != now // DAY:
+            soon = {now // DAY, now // DAY + _AUDIT_PARTITION_AHEAD}
+            self._database.write(lambda tx: partitions.ensure(tx, soon, ["audit"]))
+            self._audited_day = now // DAY
 
         def work(tx: Connection) -> bool:
-            return delete_expired(tx, now, first_kept_day=first_kept_day, events_days=self._events_days)
+            return delete_expired(tx, now, **kept)
 
         more_remains = self._database.write(work, durability="relaxed")
         if compaction.compact(self._database, events_days=self._events_days, now=now) or more_remains:

@@ -1,4 +1,4 @@
-"""Time partitions of the click tables on PostgreSQL: expired days are deleted by dropping a table (ADR 11).
+"""Time partitions on PostgreSQL of clicks and the audit log: expired rows are deleted by dropping a table (ADR 11).
 
 Rows without a partition of their own are stored in the default partition `<table>_rest`, so inserts never depend on a
 partition being present.
@@ -34,11 +34,13 @@ _SCHEMES = {
     "visitors": _Scheme("day", 1, is_monthly=False),
     "click_times": _Scheme("at", DAY, is_monthly=True),
     "click_labels": _Scheme("day", 1, is_monthly=True),
+    "audit": _Scheme("at", DAY, is_monthly=True),
 }
-_DROPPABLE = {"events", "visitors"}
+_CLICKS = ("events", "visitors", "click_times", "click_labels")
+_DROPPABLE = {"events", "visitors", "audit"}
 
 
-def ensure(tx: Connection, days: Set[int], tables: Iterable[str] = tuple(_SCHEMES)) -> None:
+def ensure(tx: Connection, days: Set[int], tables: Iterable[str] = _CLICKS) -> None:
     """Create the partitions of these days (since 1970), in a transaction of its own. No-op on SQLite."""
     today = clock.now() // DAY
     allowed_days = [day for day in sorted(days) if -_MAX_PAST_DAYS <= day - today <= _MAX_FUTURE_DAYS]
@@ -67,12 +69,14 @@ def ensure_for_rows(tx: Connection, table: str, rows: Iterable[Mapping[Any, Any]
 
 
 def drop_before(tx: Connection, table: str, day: int) -> None:
-    """Drop the partitions of `events` or `visitors` that end before a day (since 1970). No-op on SQLite."""
+    """Drop the partitions of a table whose last day is before `day` (since 1970). No-op on SQLite."""
     assert table in _DROPPABLE
     for name in partition_names(tx):
         parent, _, suffix = name.rpartition("_")
-        if parent == table and suffix.isdecimal() and _day(date.fromisoformat(suffix)) < day:
-            tx.execute(text(f"DROP TABLE {name}"))
+        if parent == table and suffix.isdecimal():
+            _, end = _bounds(_day(date.fromisoformat(suffix)), is_monthly=_SCHEMES[table].is_monthly)
+            if end <= day:
+                tx.execute(text(f"DROP TABLE {name}"))
 
 
 def _bounds(day: int, *, is_monthly: bool) -> tuple[int, int]:

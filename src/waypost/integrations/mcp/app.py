@@ -130,7 +130,7 @@ class McpApp:
         key = presented_key(headers)
         if not key:
             raise key_required()
-        authenticate = partial(self._authenticator.authenticate, scope, key, request, may_read=True)
+        authenticate = partial(self._authenticator.authenticate, scope, key, request, origin="agent")
         context = await self._threads.run(authenticate)
         body = await request_body.read(Request(scope, receive), max_bytes=MAX_BYTES)
         replayed = _Body(_checked(body), receive)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, account_deleted
-from waypost.db import page_counters, schema
+from waypost.db import audit_log, page_counters, schema
 from waypost.db.schema import accounts
 from waypost.db.schema.nouns import NOUNS
 
@@ -51,6 +51,7 @@ def schedule(tx: Connection, account: int) -> int:
     due = clock.now() + GRACE_SECONDS
     is_unscheduled = (_c.id == account) & _c.deletion_due.is_(None)
     tx.execute(update(accounts).where(is_unscheduled).values(deletion_due=due))
+    audit_log.record(tx, account, "account.deletion_scheduled", account, after={"due": due})
     return due_at(tx, account) or due
 
 
@@ -58,6 +59,7 @@ def cancel(tx: Connection, account: int) -> None:
     """Keep the account. Without effect if no deletion is scheduled. Raises INVALID if it has begun, NOT_FOUND."""
     can_cancel = (_c.id == account) & (_c.deletion_due > clock.now())
     if tx.execute(update(accounts).where(can_cancel).values(deletion_due=None)).rowcount:
+        audit_log.record(tx, account, "account.deletion_canceled", account)
         return
     row = tx.execute(select(_c.deletion_due).where(_c.id == account)).first()
     if row is None:
@@ -75,6 +77,7 @@ def begin(tx: Connection, account: int) -> bool:
 def cancel_due(tx: Connection, account: int) -> None:
     """Cancel a deletion, also one that is due."""
     tx.execute(update(accounts).where(_c.id == account).values(deletion_due=None))
+    audit_log.record(tx, account, "account.deletion_canceled", account)
 
 
 def due_accounts(tx: Connection) -> Sequence[int]:

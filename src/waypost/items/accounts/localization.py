@@ -8,12 +8,14 @@ from sqlalchemy import Connection, select
 
 from waypost.core import clock
 from waypost.core.errors import invalid
+from waypost.db import audit_log
 from waypost.db.schema import accounts
 
 
 def choose_language(tx: Connection, account: int, language: str) -> None:
     """Store a code of LANGUAGES."""
     tx.execute(accounts.update().where(accounts.c.id == account).values(language=language))
+    audit_log.record(tx, account, "account.updated", account, after={"language": language})
 
 
 def language_of(tx: Connection, account: int) -> str:
@@ -38,3 +40,4 @@ def choose_time_zone(tx: Connection, account: int, name: str) -> None:
     if name and clock.zone(name) is None:
         raise invalid(ZONE_FIELD, f"{ZONE_FIELD} must be the name of a time zone, such as Europe/Berlin or UTC.")
     tx.execute(accounts.update().where(accounts.c.id == account).values(timezone=name))
+    audit_log.record(tx, account, "account.updated", account, after={"timezone": name})

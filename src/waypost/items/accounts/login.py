@@ -14,7 +14,7 @@ from waypost.dashboard import resubmitted_forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.db import account_rows
-from waypost.items.accounts import first_sign_in, stored_logins
+from waypost.items.accounts import first_sign_in, proof, stored_logins
 
 # Verified for unknown names, so that sign-in takes as long as for known ones.
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$QncMPTHJ/71CytvU0LxiRA$2TLrVg+nzfi4iQ3glhqt2SN6sUU8Wbg2WVOtrhBFSfo"
@@ -48,9 +48,11 @@ def check_password(context: PageContext, form: Form) -> Login:
     subject = f"account {account}" if account else f"name {name.casefold()[:200]}"
     attempt = context.count_attempt(subject, account=account)
     if not credentials.password_matches(hashed, password) or login is None:
+        proof.record_refusal(context, account or None, "wrong name or password")
         raise _WRONG_LOGIN
     context.rate_limiter.release(attempt)
     if login.suspended:
+        proof.record_refusal(context, account, "suspended")
         raise account_suspended("password")
     return Login(account, login.state)
 

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.auth import two_factor
+from waypost.auth import sessions, two_factor
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.list_position import HOME
@@ -37,7 +37,7 @@ def remove(tx: Connection, account: int) -> ops.Account | None:
     if two_factor.of(tx, account) is None:
         return None
     two_factor.disable(tx, account)
-    ops.end_sessions(tx, account)
+    sessions.end_all(tx, account)
     return owner
 
 

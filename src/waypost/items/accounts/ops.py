@@ -21,13 +21,14 @@ from sqlalchemy import (
     update,
 )
 
+from waypost.auth import sessions
 from waypost.core import clock
 from waypost.core.errors import account_deleted, account_not_found, invalid, not_found, taken
 from waypost.core.text_folding import folded
-from waypost.db import crud, unique_names
+from waypost.db import audit_log, crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.driver_statements import TypedSelect
-from waypost.db.schema import accounts, plans, sessions
+from waypost.db.schema import accounts, plans
 from waypost.db.schema.accounts import UNLIMITED
 
 
@@ -40,8 +41,11 @@ def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> Non
     if "name" in values:
         _refuse_fixed(tx, plan, kept=values["name"])
         values["name_key"] = unique_names.changed_key(plans, str(values["name"]))
+    before = dict(tx.execute(select(plans).where(plans.c.id == plan).with_for_update()).mappings().one())
     with crud.translate_unique_violation(PLAN_NAME_TAKEN):
         tx.execute(update(plans).where(plans.c.id == plan).values(values))
+    old = {name: before[name] for name in fields}
+    audit_log.record(tx, None, "plan.updated", plan, label=str(fields.get("name", name)), before=old, after=fields)
 
 
 def remove_plan(tx: Connection, name: str) -> None:
@@ -56,6 +60,7 @@ def remove_plan(tx: Connection, name: str) -> None:
     if used:
         raise invalid("plan", f"{used} accounts use the plan {name}. Put them on another plan first.")
     tx.execute(delete(plans).where(plans.c.id == plan))
+    audit_log.record(tx, None, "plan.deleted", plan, label=name)
 
 
 def _refuse_fixed(tx: Connection, plan: int, *, kept: str | int | None = None) -> None:
@@ -150,6 +155,8 @@ def add(
     }
     with crud.translate_unique_violation(_TAKEN):
         account = tx.execute(insert(accounts).values(row).returning(accounts.c.id)).scalar_one()
+    after = {"email": row["email"], "username": row["username"], "plan": plan}
+    audit_log.record(tx, account, "account.created", account, label=username, after=after)
     return get(tx, account)
 
 
@@ -187,17 +194,15 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
     values: dict[str, str | int] = {}
     if email is not None:
         values |= _email_columns(email)
+        before = tx.execute(select(accounts.c.email).where(accounts.c.id == account)).scalar_one_or_none()
+        audit_log.record(tx, account, "account.updated", account, before={"email": before}, after={"email": email})
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
-        end_sessions(tx, account)
+        sessions.end_all(tx, account)
+        audit_log.record(tx, account, "account.password_changed", account)
     if values:
         with crud.translate_unique_violation(_TAKEN):
             tx.execute(update(accounts).where(accounts.c.id == account).values(values))
-
-
-def end_sessions(tx: Connection, account: int) -> None:
-    """Sign every browser of the account out."""
-    tx.execute(sessions.delete().where(sessions.c.account == account))
 
 
 def require_free_email(tx: Connection, account: int, email: str) -> None:
@@ -213,11 +218,12 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
     A suspension ends its sessions, one-time links and unfinished sign-ins for good. Its API keys work again afterwards.
     """
     if suspended:
-        end_sessions(tx, account)
+        sessions.end_all(tx, account)
         changed = case((accounts.c.password_changed < clock.now(), clock.now()), else_=accounts.c.password_changed + 1)
         _update(tx, account, suspended=True, password_changed=changed)
     else:
         _update(tx, account, suspended=False)
+    audit_log.record(tx, account, "account.suspended" if suspended else "account.resumed", account)
 
 
 def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
@@ -226,17 +232,20 @@ def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
     Raises NOT_FOUND if it was deleted.
     """
     _update(tx, account, owner=admin)
+    audit_log.record(tx, account, "account.updated", account, after={"admin": admin})
 
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
     """Put an account on a plan. Raises INVALID on `plan`, NOT_FOUND if the account was deleted."""
     _update(tx, account, plan=plan_id(tx, plan))
+    audit_log.record(tx, account, "account.updated", account, after={"plan": plan})
 
 
 def rename(tx: Connection, account: int, username: str) -> None:
     """Set the username. Raises INVALID or TAKEN on `username`, NOT_FOUND if the account was deleted."""
     with crud.translate_unique_violation(_TAKEN):
         _update(tx, account, **_username_columns(username))
+    audit_log.record(tx, account, "account.updated", account, label=username, after={"username": username})
 
 
 def own_rate_limit(tx: Connection, account: int) -> int | None:
@@ -247,6 +256,7 @@ def own_rate_limit(tx: Connection, account: int) -> int | None:
 def limit_rate(tx: Connection, account: int, rate_limit: int | None) -> None:
     """Set the requests per minute of each API key; None for the limit of the plan. Raises NOT_FOUND as `rename`."""
     _update(tx, account, rate_limit=rate_limit)
+    audit_log.record(tx, account, "account.updated", account, after={"rate_limit": rate_limit})
 
 
 def _update(tx: Connection, account: int, **values: bool | int | str | ColumnElement[int] | None) -> None:
@@ -270,6 +280,7 @@ def add_plan(
     statement = insert(plans).values(name=name, status=status, **limits).returning(plans.c.id)
     with crud.translate_unique_violation(PLAN_NAME_TAKEN):
         plan = tx.execute(statement).scalar_one()
+    audit_log.record(tx, None, "plan.created", plan, label=name, after={"status": status, **limits})
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit, item_limit)
 
 

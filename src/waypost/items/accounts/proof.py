@@ -1,10 +1,14 @@
 """Verify that a form is from the owner of the account: by the password, and a code if there is a second factor."""
 
+from contextlib import suppress
+from functools import partial
+
 from waypost.auth import two_factor
 from waypost.core import credentials
-from waypost.core.errors import invalid
+from waypost.core.errors import Problem, invalid
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import Form
+from waypost.db import audit_log
 from waypost.items.accounts import emails, login_changes, ops, stored_logins
 
 
@@ -49,6 +53,17 @@ def require_code(context: PageContext, account: int, code: str) -> bool:
     if outcome.wait:
         raise too_many_attempts(outcome.wait)
     if not outcome.is_right:
+        record_refusal(context, account, "wrong code")
         raise invalid("code", "Wrong code, or already used. The app shows a new one every 30 seconds.")
     context.rate_limiter.release(attempt)
     return outcome.is_recovery
+
+
+def record_refusal(context: PageContext, account: int | None, reason: str) -> None:
+    """Record a refused sign-in in the audit log. `account` is None for an unknown name, which is not stored.
+
+    The response does not depend on it: the disk can be full.
+    """
+    event = partial(audit_log.record, account=account, name="session.refused", after={"reason": reason})
+    with suppress(Problem):
+        context.write(event, in_maintenance=True)

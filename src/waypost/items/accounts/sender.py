@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from waypost.api.request_body import Body
 from waypost.api.types import Line
-from waypost.db import change_log
+from waypost.db import audit_log, change_log
 from waypost.db.schema import accounts, files
 
 
@@ -26,3 +26,4 @@ def choose_name(tx: Connection, account: int, *, sender: str = "") -> None:
     """Store the name that visitors of files see; "" shows none."""
     change_log.record_items(tx, files, files.c.account == account)
     tx.execute(accounts.update().where(accounts.c.id == account).values(sender=sender))
+    audit_log.record(tx, account, "account.updated", account, after={"sender": sender})

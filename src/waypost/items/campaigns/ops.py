@@ -12,7 +12,7 @@ from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
 from waypost.core.errors import taken
-from waypost.db import change_log, crud, edits, unique_names
+from waypost.db import audit_log, change_log, crud, edits, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
@@ -172,13 +172,17 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
     key = {"campaign": campaign, "link": link, "account": account}
     new = upsert(tx, rotator_links).values(**key, **values)
     tx.execute(new.on_conflict_do_update(index_elements=list(key), set_=values))
+    audit_log.record(tx, account, "link.updated", link, after=values)
 
 
 def unassign(tx: Connection, account: int, campaign: int, ids: Sequence[int]) -> int:
     """Remove links from a campaign. Return how many of them were in it."""
     crud.lock_row(tx, campaigns, account, campaign, shared=True)
-    owned_by = (links.c.account == account, links.c.campaign == campaign)
-    return int(tx.execute(update(links).where(*owned_by, links.c.id.in_(ids)).values(campaign=None)).rowcount)
+    owned_by = (links.c.account == account, links.c.campaign == campaign, links.c.id.in_(ids))
+    removed = tx.execute(update(links).where(*owned_by).values(campaign=None).returning(links.c.id)).scalars().all()
+    for link in removed:
+        audit_log.record(tx, account, "link.updated", link, before={"campaign": campaign}, after={"campaign": None})
+    return len(removed)
 
 
 def candidates(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, and_, func, literal, select, true
 
 from waypost.core import clock
 from waypost.core.errors import taken
-from waypost.db import crud, unique_names
+from waypost.db import audit_log, crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
@@ -100,6 +100,7 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
     crud.lock_row(tx, table, account, item, shared=True)
     assignment = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
     tx.execute(upsert(tx, channel_items).values(assignment).on_conflict_do_nothing())
+    audit_log.record(tx, account, "channel.item_added", channel, after={column: item})
 
 
 def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
@@ -108,6 +109,7 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
     c = channel_items.c
     column, _ = _COLUMN_AND_TABLE[kind]
     tx.execute(channel_items.delete().where(c.channel == channel, c.account == account, c[column] == item))
+    audit_log.record(tx, account, "channel.item_removed", channel, before={column: item})
 
 
 def sizes(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:

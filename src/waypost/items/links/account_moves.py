@@ -27,7 +27,7 @@ from sqlalchemy import (
 from waypost.clicks import moves
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
-from waypost.db import account_rows, change_log, crud, moved_items, page_counters, postgres
+from waypost.db import account_rows, audit_log, change_log, crud, moved_items, page_counters, postgres
 from waypost.db.schema import (
     aliases,
     campaigns,
@@ -256,6 +256,8 @@ def _move_rows(tx: Connection, request: MoveRequest, rows: Sequence[Mapping[str,
             change_log.record(tx, row["host"], row["alias"])
             page_counters.increment(tx, request.source, links.name, row["id"], -1)
             page_counters.increment(tx, request.target, links.name, row["id"], 1)
+            audit_log.item_deleted(tx, links, request.source, row["id"], row)
+            audit_log.item_created(tx, links, request.target, row["id"], row)
     crud.check_item_limit(tx, request.target, links, crud.item_limit(tx, request.target))
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from waypost.core import clock
 from waypost.core.errors import not_found, taken
 from waypost.core.settings import Settings
-from waypost.db import change_log, crud, edits, page_counters
+from waypost.db import audit_log, change_log, crud, edits, page_counters
 from waypost.db.database import upsert
 from waypost.db.schema import (
     aliases,
@@ -116,6 +116,9 @@ def insert_many(tx: Connection, account: int, rows: Sequence[Mapping[str, Any]])
     for link in created.values():
         page_counters.increment(tx, account, links.name, link, 1)
     crud.check_item_limit(tx, account, links, crud.item_limit(tx, account))
+    for row in rows:
+        if (link := created.get((row["host"], row["alias"]))) is not None:
+            audit_log.item_created(tx, links, account, link, row)
     return created
 
 
@@ -141,7 +144,8 @@ def add_relations(
 Change = tuple[int, Fields]
 """The id of a link and its new fields."""
 _MOVE = frozenset({"custom", "domain"})
-_BEFORE = select(*(links.c[name] for name in ("id", "host", "alias", "url", "title", "description")), domains.c.scheme)
+_RECORDED = audit_log.columns_of(links)
+_BEFORE = select(*_RECORDED, domains.c.scheme)
 _UPDATE = update(links).where(links.c.id == bindparam("of_link"), links.c.account == bindparam("of_account"))
 
 
@@ -202,6 +206,7 @@ def _update_each(tx: Connection, account: int, rows: Sequence[tuple[Any, Mapping
     for before, values in rows:
         stored = {**crud.with_defaults(links, values), "search": search_text({**before._mapping, **values})}  # noqa: SLF001  # public in SQLAlchemy
         by_names[frozenset(stored)].append({"of_link": before.id, "of_account": account, **stored})
+        audit_log.item_updated(tx, links, account, before.id, before._mapping, stored)  # noqa: SLF001  # public in SQLAlchemy
     for parameters in by_names.values():
         tx.execute(_UPDATE, parameters)
 
@@ -210,6 +215,9 @@ def _set_relations(tx: Connection, account: int, changes: Sequence[Change]) -> N
     """Replace pixels and channels, where given. A link that is in a channel already keeps its position."""
     pixels = {link: references(fields, "pixels") for link, fields in changes if "pixels" in fields}
     channels = {link: references(fields, "channel") for link, fields in changes if "channel" in fields}
+    for name, given in (("pixels", pixels), ("channel", channels)):
+        for link, ids in given.items():
+            audit_log.record(tx, account, "link.updated", link, after={name: ids})
     if pixels:
         tx.execute(delete(link_pixels).where(link_pixels.c.account == account, link_pixels.c.link.in_(pixels)))
     by_channels: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -253,6 +261,8 @@ def add_channel(tx: Connection, account: int, ids: Collection[int], channel: int
     rows = [{"account": account, "channel": channel, "link": link.id, "assigned": now} for link in locked]
     if rows:
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), rows)
+    for link in locked:
+        audit_log.record(tx, account, "channel.item_added", channel, after={"link": link.id})
 
 
 def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: int) -> None:
@@ -261,6 +271,8 @@ def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: 
     c, locked = channel_items.c, _lock(tx, account, ids)
     is_selected = c.link.in_([link.id for link in locked])
     tx.execute(delete(channel_items).where(c.channel == channel, c.account == account, is_selected))
+    for link in locked:
+        audit_log.record(tx, account, "channel.item_removed", channel, before={"link": link.id})
 
 
 def set_expiry(tx: Connection, account: int, ids: Collection[int], expiry: int | None) -> None:
@@ -281,6 +293,8 @@ def remove(tx: Connection, account: int, ids: Collection[int]) -> None:
         .values(link=None)
     )
     tx.execute(delete(links).where(links.c.account == account, is_selected))
+    for link in locked:
+        audit_log.item_deleted(tx, links, account, link.id, link._mapping)  # noqa: SLF001  # public in SQLAlchemy
     _record(tx, locked)
     with page_counters.in_one_batch(tx):
         for link in locked:
@@ -303,12 +317,14 @@ def _update(tx: Connection, account: int, ids: Collection[int], values: dict[str
     is_selected = links.c.id.in_([link.id for link in locked])
     tx.execute(update(links).where(links.c.account == account, is_selected).values(values))
     edits.record(tx, account, "link", *(link.id for link in locked))
+    for link in locked:
+        audit_log.item_updated(tx, links, account, link.id, link._mapping, values)  # noqa: SLF001  # public in SQLAlchemy
     _record(tx, locked)
 
 
 def _lock(tx: Connection, account: int, ids: Collection[int]) -> Sequence[Any]:
     """Lock and return the links, in the order of their ids so that two requests cannot wait for each other."""
-    query = select(links.c.id, links.c.host, links.c.alias).where(links.c.account == account, links.c.id.in_(set(ids)))
+    query = select(*_RECORDED).where(links.c.account == account, links.c.id.in_(set(ids)))
     locked = tx.execute(query.order_by(links.c.id).with_for_update()).all()
     if len(locked) != len(set(ids)):
         raise not_found("link")

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     Label,
+    RowMapping,
     String,
     Table,
     bindparam,
@@ -23,7 +24,7 @@ from sqlalchemy import (
 from waypost.core import clock
 from waypost.core.errors import not_found
 from waypost.core.settings import Settings
-from waypost.db import change_log, crud, edits
+from waypost.db import audit_log, change_log, crud, edits
 from waypost.db.database import upsert
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
@@ -55,7 +56,8 @@ _link = links.c
 _WITH_DOMAIN = links.outerjoin(domains, domains.c.host == _link.host)
 _COLUMNS = (*(_link[name] for name in _LISTED_NAMES if name in _link), domains.c.scheme)
 _IS_OWNED = (_link.id == bindparam("link")) & (_link.account == bindparam("account"))
-_LOCKED = select(*_COLUMNS).select_from(_WITH_DOMAIN).where(_IS_OWNED).with_for_update(of=links)
+_RECORDED = audit_log.columns_of(links)
+_LOCKED = select(*_RECORDED, domains.c.scheme).select_from(_WITH_DOMAIN).where(_IS_OWNED).with_for_update(of=links)
 _SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
 
 
@@ -204,41 +206,42 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     columns = to_columns(tx, account, fields, settings)
     relations = _owned_relations(tx, account, fields)
     before = _lock(tx, account, link)
-    host = _host(tx, account, fields, settings) if "domain" in fields else before.host
-    alias = before.alias
-    if host != before.host or fields.get("custom"):
-        alias = alias_rules.check(fields.get("custom") or before.alias, host=host, field="custom")
+    host = _host(tx, account, fields, settings) if "domain" in fields else before["host"]
+    alias = before["alias"]
+    if host != before["host"] or fields.get("custom"):
+        alias = alias_rules.check(fields.get("custom") or before["alias"], host=host, field="custom")
         alias = alias_namespace.canonical(tx, host, alias)
-    if (host, alias) != (before.host, before.alias):
-        alias_namespace.release(tx, host=before.host, alias=before.alias)
+    if (host, alias) != (before["host"], before["alias"]):
+        alias_namespace.release(tx, host=before["host"], alias=before["alias"])
         alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
     change_log.record(tx, host, alias)
-    if host != before.host and "url" not in fields:
+    if host != before["host"] and "url" not in fields:
         # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
-        hostnames.refuse_own(tx, before.url, field="domain", settings=settings)
+        hostnames.refuse_own(tx, before["url"], field="domain", settings=settings)
     values = {**columns, "host": host, "alias": alias}
-    crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
+    search = search_text({**before, **values})
+    crud.change(tx, links, account, link, {**values, "search": search}, before=before)
     edits.record(tx, account, "link", link)
-    dead_links.reset_if_moved(tx, account, link, old=before.url, new=values.get("url", before.url))
+    dead_links.reset_if_moved(tx, account, link, old=before["url"], new=values.get("url", before["url"]))
     _set_relations(tx, account, link, **relations)
-    return Address(link, host, alias, before.scheme if host == before.host else _scheme(tx, host))
+    return Address(link, host, alias, before["scheme"] if host == before["host"] else _scheme(tx, host))
 
 
 def remove(tx: Connection, account: int, link: int) -> None:
     """Delete a link. Its alias stays reserved for the account."""
     before = _lock(tx, account, link)
-    alias_namespace.release(tx, host=before.host, alias=before.alias)
+    alias_namespace.release(tx, host=before["host"], alias=before["alias"])
     owned_by = (submissions.c.link == link, submissions.c.account == account)
     tx.execute(submissions.update().where(*owned_by).values(link=None))
     crud.remove(tx, links, account, link)
 
 
-def _lock(tx: Connection, account: int, link: int) -> Link:
-    """Lock and return one link, without its channels. Raises NOT_FOUND."""
+def _lock(tx: Connection, account: int, link: int) -> RowMapping:
+    """Lock a link, and return its row with the scheme of its domain. Raises NOT_FOUND."""
     row = tx.execute(_LOCKED, {"link": link, "account": account}).mappings().first()
     if row is None:
         raise not_found("link")
-    return Link(**row)
+    return row
 
 
 def _scheme(tx: Connection, host: str) -> str | None:
@@ -277,6 +280,9 @@ def _set_relations(
     channel_ids: Sequence[int] | None = None,
 ) -> None:
     """Replace the link's pixels and channels, where given."""
+    given = {"pixels": pixel_ids, "channel": channel_ids}
+    if after := {name: list(ids) for name, ids in given.items() if ids is not None}:
+        audit_log.record(tx, account, "link.updated", link, after=after)
     if pixel_ids is not None:
         tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
         if pixel_ids:

@@ -9,7 +9,7 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.text_folding import folded
 from waypost.core.uris import url_host
-from waypost.db import change_log, crud
+from waypost.db import audit_log, change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import blocklist_entries
@@ -32,6 +32,7 @@ def block(tx: Connection, value: str, *, kind: str) -> Block:
     entry = Block(kind, _normalized(value, kind), clock.now())
     tx.execute(upsert(tx, blocklist_entries).values(vars(entry)).on_conflict_do_nothing())
     change_log.record(tx, alias_namespace.OWN)  # every cached response may lead there
+    audit_log.record(tx, None, "block.created", label=entry.value)
     return entry
 
 
@@ -44,6 +45,7 @@ def unblock(tx: Connection, value: str, *, kind: str) -> Block:
     if created is None:
         raise Problem(Kind.NOT_FOUND, f"The {kind} {normalized} is not blocked.")
     change_log.record(tx, alias_namespace.OWN)
+    audit_log.record(tx, None, "block.deleted", label=normalized)
     return Block(kind, normalized, created)
 
 

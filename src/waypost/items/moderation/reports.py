@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Select, func, insert, literal, select, update
 from waypost.auth.attempt_limits import REPORTS_PER_HOUR
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
-from waypost.db import change_log, crud
+from waypost.db import audit_log, change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, links, reports
 from waypost.urls import alias_namespace
@@ -137,13 +137,16 @@ def close_all(tx: Connection, report: Report) -> int:
     """Close all reports of an alias; return how many were open."""
     c = reports.c
     is_open = (c.host == report.host, c.alias == report.alias, c.closed.is_(None))
-    return tx.execute(update(reports).where(*is_open).values(closed=clock.now())).rowcount
+    closed = tx.execute(update(reports).where(*is_open).values(closed=clock.now())).rowcount
+    audit_log.record(tx, None, "report.closed", report.id, label=f"{report.host}/{report.alias}".lstrip("/"))
+    return closed
 
 
 def close(tx: Connection, report: int) -> None:
     """Close a report. Raises NOT_FOUND."""
     if tx.execute(update(reports).where(reports.c.id == report).values(closed=clock.now())).rowcount == 0:
         raise _no_report(report)
+    audit_log.record(tx, None, "report.closed", report)
 
 
 def _no_report(report: int) -> Problem:

@@ -7,7 +7,7 @@ from functools import partial
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
 from waypost.core import clock, csv_export
-from waypost.db import crud
+from waypost.db import audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import links, overlays, submissions
@@ -72,7 +72,9 @@ def remove(tx: Connection, account: int, overlay: int, ids: Sequence[int]) -> in
     """Delete submissions by id; return how many existed. Raises NOT_FOUND."""
     crud.require_owned(tx, overlays, account, overlay)
     stmt = submissions.delete().where(_of_overlay(account, overlay), submissions.c.id.in_(ids))
-    return int(tx.execute(stmt).rowcount)
+    removed = int(tx.execute(stmt).rowcount)
+    audit_log.record(tx, account, "overlay.submissions_deleted", overlay, before={"submissions": removed})
+    return removed
 
 
 def export(database: Database, account: int, overlay: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from waypost.core.errors import invalid, not_found
 from waypost.core.settings import Settings
-from waypost.db import change_log, crud, edits
+from waypost.db import audit_log, change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import qrs
 from waypost.db.schema.nouns import NOUNS
@@ -139,9 +139,13 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     """Save a changed code. Return False if it was changed since the draft, which must then be repeated."""
     now = {**new.values, "version": new.version + 1}
     own_items = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
-    if tx.execute(update(qrs).where(*own_items).values(now)).rowcount == 0:
+    query = select(*audit_log.columns_of(qrs)).where(*own_items).with_for_update()
+    before = tx.execute(query).mappings().first()
+    if before is None:
         get_owned(tx, account, code)
         return False
+    tx.execute(update(qrs).where(*own_items).values(now))
+    audit_log.item_updated(tx, qrs, account, code, before, now)
     edits.record(tx, account, "qr", code)
     change_log.record(tx, alias_namespace.OWN, new.alias)
     return True

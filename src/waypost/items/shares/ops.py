@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, ins
 
 from waypost.core import clock
 from waypost.core.errors import invalid, not_found
-from waypost.db import account_rows, crud
+from waypost.db import account_rows, audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bios, campaigns, links, qrs, shares
 from waypost.urls import alias_rules
@@ -113,7 +113,9 @@ def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpac
     _check_span(values)
     about: Mapping[str, int] = {kind: item} if kind in TABLES else {}
     row = {"account": account, **about, "token": secrets.token_hex(16), "created": clock.now(), **values}
-    return get_owned(tx, account, tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one())
+    share = tx.execute(insert(shares).values(row).returning(_c.id)).scalar_one()
+    audit_log.item_created(tx, shares, account, share, row)
+    return get_owned(tx, account, share)
 
 
 def share_all(tx: Connection, account: int, kind: ItemType, item: int, *, timezone: str) -> Share:
@@ -137,8 +139,11 @@ def change(tx: Connection, account: int, share: int, **fields: Unpack[Fields]) -
 
 def remove(tx: Connection, account: int, share: int) -> None:
     """Revoke a share link. Its address is not used again."""
-    if not tx.execute(delete(shares).where(_c.id == share, _c.account == account)).rowcount:
+    deletion = delete(shares).where(_c.id == share, _c.account == account).returning(*audit_log.columns_of(shares))
+    row = tx.execute(deletion).mappings().first()
+    if row is None:
         raise not_found(crud.singular(shares))
+    audit_log.item_deleted(tx, shares, account, share, row)
 
 
 def require_item(tx: Connection, account: int, kind: ItemType, item: int) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from sqlalchemy import Connection, bindparam, delete, select
 
-from waypost.db import change_log
+from waypost.db import audit_log, change_log
 from waypost.db.database import upsert
 from waypost.db.schema import domains, installation
 from waypost.media.branding.brand import NO_BRAND, Brand
@@ -35,6 +35,7 @@ def set_of_installation(tx: Connection, brand: Brand) -> None:
         statement = upsert(tx, installation).values(name=_NAME, value=value)
         tx.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
     change_log.record(tx, EVERYTHING)
+    audit_log.record(tx, None, "brand.updated", after={"name": brand.name, "color": brand.color})
 
 
 def of_domain(tx: Connection, account: int, domain: int) -> Brand:

@@ -3,6 +3,7 @@
 from starlette.responses import Response, StreamingResponse
 
 from waypost.core import clock
+from waypost.core.actor import acting
 from waypost.core.errors import Problem, not_found
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.i18n import gettext
@@ -24,7 +25,8 @@ def export_everything(context: PageContext) -> Response:
         context.wait_for_ingest()
         source = Source(context.database, context.resources.cleaner.store, context.settings, context.account)
         today = clock.local(clock.now(), context.time_zone).date()
-        return runner.download(source, name=f"{context.user.username}-{today}")
+        with acting(context.actor):
+            return runner.download(source, name=f"{context.user.username}-{today}")
     except Problem as problem:
         return context.redirect(_ACCOUNT, message=problem.message, tone="bad")
 

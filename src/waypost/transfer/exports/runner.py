@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
+from waypost.db import audit_log
 from waypost.db.database import upsert
 from waypost.db.schema import account_exports
 from waypost.http import file_names
@@ -133,6 +134,7 @@ def acquire_claim(tx: Connection, account: int) -> None:
     if tx.execute(take.returning(_c.account)).first() is None:
         message = "An export of this account is running. Wait until it has ended, at most a minute after its download."
         raise Problem(Kind.UNAVAILABLE, message, retry_after=CLAIM_SECONDS)
+    audit_log.record(tx, account, "account.exported", account)
 
 
 def extend_claim(tx: Connection, account: int) -> None:

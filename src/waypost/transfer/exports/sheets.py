@@ -232,6 +232,7 @@ _PARTS = (
         schema.presets,
         columns_of(schema.presets),
     ),
+    Sheet("audit", "The audit log: all changes with their authors.", schema.audit, columns_of(schema.audit)),
     Sheet("submissions", "Responses of visitors to overlays.", schema.submissions, columns_of(schema.submissions)),
 )
 _ORDER = (

@@ -143,7 +143,7 @@ def _change(tx: Connection, account: int, rows: Sequence[PlannedRow]) -> list[_C
         if (link := existing.get(row.item)) is None:
             continue
         values = _changed_columns(row, link)
-        crud.change(tx, links, account, row.item, values)
+        crud.change(tx, links, account, row.item, values, before=link)
         names = {*values, *(("campaign",) if row.content.campaign else ())}
         changes.append(_Change(row, {name: link[name] for name in names}, values))
         change_log.record(tx, link["host"], link["alias"])

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Delete, delete, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
-from waypost.db import crud
+from waypost.db import audit_log, crud
 from waypost.db.database import Database
 from waypost.db.schema import import_clicks, import_parts, import_plans, import_rows, orphan_objects
 from waypost.transfer.imports import plans
@@ -90,6 +90,7 @@ def _delete_batch(tx: Connection, account: int, plan: int, statement: Delete) ->
 def drop(tx: Connection, account: int, plan: int) -> None:
     """Delete a plan after its rows, and with those that its reader has added since."""
     tx.execute(delete(import_plans).where(import_plans.c.id == plan, import_plans.c.account == account))
+    audit_log.record(tx, account, "import.deleted", plan)
 
 
 def begin(tx: Connection, account: int) -> Removal:

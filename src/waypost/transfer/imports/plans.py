@@ -12,7 +12,7 @@ from sqlalchemy import Connection, case, func, insert, select, update
 
 from waypost.core import clock, csv_export
 from waypost.core.errors import Kind, Problem, not_found
-from waypost.db import account_rows, crud
+from waypost.db import account_rows, audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
@@ -112,7 +112,9 @@ def add(tx: Connection, account: int, source: str, *, conflicts: Conflicts) -> i
         "created": clock.now(),
         "busy_until": clock.now() + BUSY_SECONDS,
     }
-    return int(tx.execute(insert(import_plans).values(**values).returning(_plan.id)).scalar_one())
+    plan = int(tx.execute(insert(import_plans).values(**values).returning(_plan.id)).scalar_one())
+    audit_log.record(tx, account, "import.created", plan, label=source)
+    return plan
 
 
 @contextmanager
@@ -254,6 +256,16 @@ def set_state(tx: Connection, account: int, plan: int, state: State, **values: A
     is_plan = (_plan.id == plan, _plan.account == account)
     if tx.execute(update(import_plans).where(*is_plan).values(state=state, **values)).rowcount == 0:
         raise canceled()
+    if state in _EVENTS:
+        audit_log.record(tx, account, _EVENTS[state], plan)
+
+
+_EVENTS: Mapping[State, str] = {
+    "applying": "import.started",
+    "applied": "import.finished",
+    "undoing": "import.undo_started",
+    "undone": "import.undone",
+}
 
 
 def canceled() -> Problem:

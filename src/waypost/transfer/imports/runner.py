@@ -15,6 +15,7 @@ import structlog
 from sqlalchemy import Connection
 
 from waypost.api.context import Change, RequestContext
+from waypost.core.actor import acting
 from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.core.formats import DateOrder
 from waypost.storage.store import ObjectNotFound
@@ -345,7 +346,9 @@ def _start(
 def _run(context: RequestContext, job: Job, work: Work, close: Callable[[], object]) -> None:
     """Work on the plan: the body of a thread."""
     try:
-        with plans.busy(context.database, context.account, job.plan, job.cancellation), job.working():
+        actor = replace(context.actor(), origin="import")
+        busy = plans.busy(context.database, context.account, job.plan, job.cancellation)
+        with acting(lambda: actor), busy, job.working():
             _explain_os_errors(lambda: work(job.plan))
     except Problem:
         pass  # noted in the plan; without a database, the plan counts as interrupted after a minute

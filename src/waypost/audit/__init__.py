@@ -1,0 +1,1 @@
+"""The audit log as people and programs read it."""

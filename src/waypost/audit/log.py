@@ -1,0 +1,149 @@
+"""Queries of the audit log: pages, latest event first, and exports."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, delete, select
+
+from waypost.core import clock, csv_export
+from waypost.db.database import Database
+from waypost.db.schema import audit
+
+Format = Literal["csv", "jsonl"]
+ORIGINS = ("dashboard", "api", "agent", "command", "import", "system")
+_MAX_SCANNED = 20_000
+"""Rows that a page with filters reads at most, so that it takes the same time in a log of any length."""
+_EXPORTED_AT_ONCE = 5000
+_c = audit.c
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An event. `account` is None for one of the installation; `actor` is the account of the session or key, if any."""
+
+    id: int
+    at: int
+    account: int | None
+    name: str
+    kind: str
+    item: int | None
+    label: str
+    origin: str
+    actor: int | None
+    key: str
+    network: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+    @property
+    def verb(self) -> str:
+        """The second part of the name."""
+        return self.name.partition(".")[2]
+
+
+_COLUMNS = [_c[field.name] for field in fields(Entry)]
+
+
+@dataclass(frozen=True)
+class AuditFilter:
+    """The events to show; "" and None are any. `first` and `last` are Unix seconds."""
+
+    kind: str = ""
+    item: int | None = None
+    name: str = ""
+    origin: str = ""
+    key: str = ""
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """True if it leaves out events."""
+        return self != AuditFilter()
+
+    def conditions(self, account: int | None) -> list[ColumnElement[bool]]:
+        """Return the conditions of the events of an account, or of the installation."""
+        texts = {name: value for name in ("kind", "name", "origin", "key") if (value := getattr(self, name))}
+        return [
+            _c.account.is_(None) if account is None else _c.account == account,
+            *(_c[name] == value for name, value in texts.items()),
+            *([] if self.item is None else [_c.item == self.item]),
+            *([] if self.first is None else [_c.at >= self.first]),
+            *([] if self.last is None else [_c.at <= self.last]),
+        ]
+
+
+@dataclass(frozen=True)
+class AuditPage:
+    """Events, latest first. Earlier ones are before the id `before`; None if there are none."""
+
+    entries: Sequence[Entry]
+    before: int | None
+
+
+def page(
+    tx: Connection, account: int | None, audit_filter: AuditFilter, *, limit: int, before: int | None = None
+) -> AuditPage:
+    """Return the latest events that match, of an account or of the installation, before the id `before`.
+
+    With filters it can have fewer than `limit`, although earlier ones match: it reads a limited number of rows.
+    """
+    owned = AuditFilter().conditions(account)
+    older = [] if before is None else [_c.id < before]
+    bound = None
+    if audit_filter.is_set:
+        newest = select(_c.id).where(*owned, *older).order_by(_c.id.desc())
+        bound = tx.execute(newest.offset(_MAX_SCANNED).limit(1)).scalar()
+    scanned = [] if bound is None else [_c.id > bound]
+    query = select(*_COLUMNS).where(*audit_filter.conditions(account), *older, *scanned).order_by(_c.id.desc())
+    entries = [Entry(**row) for row in tx.execute(query.limit(limit + 1)).mappings()]
+    if len(entries) > limit:
+        return AuditPage(entries[:limit], entries[limit - 1].id)
+    return AuditPage(entries, None if bound is None else bound + 1)
+
+
+def export(database: Database, account: int | None, audit_filter: AuditFilter, form: Format) -> Iterator[str]:
+    """Yield all events that match as text, oldest first.
+
+    Each part is read in its own transaction, so that a slow client holds none open.
+    """
+    if form == "csv":
+        yield ",".join(_NAMES) + "\r\n"
+    last_id = 0
+    read = partial(_part, conditions=audit_filter.conditions(account))
+    while entries := database.read(partial(read, last_id=last_id)):
+        last_id = entries[-1].id
+        rows = [as_json(entry) for entry in entries]
+        if form == "csv":
+            yield csv_export.lines((_cell(value) for value in row.values()) for row in rows)
+        else:
+            yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _part(tx: Connection, *, conditions: Sequence[ColumnElement[bool]], last_id: int) -> list[Entry]:
+    query = select(*_COLUMNS).where(*conditions, _c.id > last_id).order_by(_c.id).limit(_EXPORTED_AT_ONCE)
+    return [Entry(**row) for row in tx.execute(query).mappings()]
+
+
+_NAMES = (
+    *("id", "date", "event", "kind", "item", "label", "origin", "account", "key", "network"),
+    *("before", "after"),
+)
+
+
+def as_json(entry: Entry) -> dict[str, Any]:
+    """Return an event as the API and exports show it. `account` is that of the session or key."""
+    values = {**vars(entry), "date": clock.text(entry.at), "event": entry.name, "account": entry.actor}
+    return {name: values[name] for name in _NAMES}
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+
+
+def remove_account(tx: Connection, account: int) -> None:
+    """Delete the events of an account that is deleted."""
+    tx.execute(delete(audit).where(_c.account == account))

@@ -1,0 +1,231 @@
+"""The audit log: one row for each event, written in the transaction of the change (ADR 19).
+
+`record` keeps an event until the end of the transaction; `Database.write` then inserts all of them, with one statement
+and with the actor. So a rollback has no event, and several changes of one thing in a transaction are one event. Rows
+are never changed, and deleted only by their age or with their account.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Column, Connection, Engine, LargeBinary, Table, bindparam, insert
+from sqlalchemy import event as engine_events
+
+from waypost.core import clock
+from waypost.core.actor import Actor, current
+from waypost.db.driver_statements import DriverChange
+from waypost.db.schema import audit, shares
+from waypost.db.schema.nouns import NOUNS
+
+Values = Mapping[Any, Any]
+CREATED, UPDATED, DELETED, RESTORED = "created", "updated", "deleted", "restored"
+_MAX_VALUE = 16_384
+"""Characters of a value as JSON; a longer one is stored as its length and hash."""
+_MAX_LABEL = 200
+_KINDS: Mapping[str, str] = {**{noun.table.name: noun.kind for noun in NOUNS.values()}, shares.name: "share"}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened: `verb` to an item of `kind`. `before` and `after` have the values of its columns."""
+
+    verb: str
+    account: int | None
+    kind: str
+    item: int | None = None
+    label: str = ""
+    before: Values | None = None
+    after: Values | None = None
+
+
+_pending: WeakKeyDictionary[Connection, list[Event]] = WeakKeyDictionary()
+_savepoints: WeakKeyDictionary[Connection, list[int]] = WeakKeyDictionary()
+"""By transaction, the number of events that were recorded before each open savepoint."""
+
+
+def item_created(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
+    """Record a new row of an item or share link."""
+    _add(tx, _event(CREATED, table, account, item, after=row))
+
+
+def item_updated(tx: Connection, table: Table, account: int, item: int, before: Values, after: Values) -> None:
+    """Record new values of an item. `before` has at least the values of `columns_of` for those that change."""
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    old = {name: before[name] for name in changed if name in before}
+    label = label_of(table, {**before, **after})
+    kind = _KINDS[table.name]
+    _add(tx, Event(UPDATED, account, kind, item, label, _shown(table, old), _shown(table, changed)))
+
+
+def item_deleted(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
+    """Record the deletion of an item. `row` has the values of `columns_of`."""
+    _add(tx, _event(DELETED, table, account, item, before=row))
+
+
+def item_restored(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
+    """Record that a deleted item is back."""
+    _add(tx, _event(RESTORED, table, account, item, after=row))
+
+
+def record(
+    tx: Connection,
+    account: int | None,
+    name: str,
+    item: int | None = None,
+    *,
+    label: str = "",
+    before: Values | None = None,
+    after: Values | None = None,
+) -> None:
+    """Record an event of something that is no item, such as `key.created`; without an account, of the installation."""
+    kind, _, verb = name.partition(".")
+    _add(tx, Event(verb, account, kind, item, label, before, after))
+
+
+def _add(tx: Connection, event: Event) -> None:
+    """Keep an event until the end of the transaction."""
+    _pending.setdefault(tx, []).append(event)
+
+
+def _event(
+    verb: str, table: Table, account: int, item: int, *, before: Values | None = None, after: Values | None = None
+) -> Event:
+    label = label_of(table, before or after or {})
+    shown = (None if row is None else _without_empty(_shown(table, row)) for row in (before, after))
+    return Event(verb, account, _KINDS[table.name], item, label, *shown)
+
+
+def columns_of(table: Table, changed: Iterable[str] | None = None) -> Sequence[Column[Any]]:
+    """Return the columns whose values the log needs: all that it shows, or those that change and those of the name."""
+    names = _label_columns(table)
+    return [
+        column
+        for column in table.c
+        if column.name in names or (_is_shown(column) and (changed is None or column.name in changed))
+    ]
+
+
+@cache
+def _label_columns(table: Table) -> Sequence[str]:
+    """Return the columns of which the first one that is not empty is the name of an item."""
+    noun = NOUNS.get(_KINDS[table.name])
+    if noun is None:
+        return ("title",)
+    return (*noun.names, noun.alias.column) if noun.alias else noun.names
+
+
+def label_of(table: Table, row: Values) -> str:
+    """Return the name of an item, "" if it has none or `row` lacks its columns."""
+    return next((str(row[name])[:_MAX_LABEL] for name in _label_columns(table) if row.get(name)), "")
+
+
+def _shown(table: Table, values: Values) -> dict[str, Any]:
+    """Return the values that may be read: exports contain the same columns. Of a password, only whether there is one.
+
+    So neither secrets nor hashes are in the log.
+    """
+    shown = {}
+    for name, value in values.items():
+        if name == "password":
+            shown["haspassword"] = value is not None
+        elif name in table.c and _is_shown(table.c[name]):
+            shown[name] = _bounded(value)
+    return shown
+
+
+def _is_shown(column: Column[Any]) -> bool:
+    return column.name == "password" or (bool(column.doc) and not isinstance(column.type, LargeBinary))
+
+
+def _without_empty(values: Values) -> dict[str, Any]:
+    """Return the values of a whole row that say something."""
+    return {name: value for name, value in values.items() if value not in (None, "", 0, [], {})}
+
+
+def _bounded(value: Any) -> Any:
+    """Return the value, or its length and hash if it is long."""
+    if not isinstance(value, str | list | dict):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= _MAX_VALUE:
+        return value
+    return {"characters": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def forget(tx: Connection) -> None:
+    """Store none of the events that the transaction has recorded, because the log of the account is deleted too."""
+    _pending.pop(tx, None)
+
+
+_COLUMNS = tuple(column.name for column in audit.c if column is not audit.c.id)
+_INSERT = DriverChange(insert(audit).values({name: bindparam(name) for name in _COLUMNS}))
+_JSON = ("before", "after")
+
+
+def flush(tx: Connection) -> None:
+    """Store the events of the transaction, which is about to be committed."""
+    _savepoints.pop(tx, None)
+    events = _merged(_pending.pop(tx, ()))
+    if not events:
+        return
+    now, actor = clock.now(), current()
+    rows = [_row(event, actor, now) for event in events]
+    if len(rows) == 1:
+        texts = {name: None if rows[0][name] is None else json.dumps(rows[0][name]) for name in _JSON}
+        _INSERT.execute(tx, **{**rows[0], **texts})
+    else:
+        tx.execute(insert(audit), rows)
+
+
+def _row(event: Event, actor: Actor, now: int) -> dict[str, Any]:
+    return {
+        "at": now,
+        "account": event.account,
+        "name": f"{event.kind}.{event.verb}",
+        "kind": event.kind,
+        "item": event.item,
+        "label": event.label,
+        "origin": actor.origin,
+        "actor": actor.account,
+        "key": actor.key,
+        "network": actor.network,
+        "before": event.before,
+        "after": event.after,
+    }
+
+
+def _merged(events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events of a transaction with one for each thing that was created or changed several times."""
+    merged: dict[tuple[Any, ...], Event] = {}
+    for number, new in enumerate(events):
+        key = (new.account, new.kind, new.item)
+        old = merged.get(key)
+        if old is None or new.verb != UPDATED or old.verb not in (CREATED, UPDATED, RESTORED):
+            merged[key if old is None and new.item is not None else (number,)] = new
+            continue
+        before = {**(new.before or {}), **(old.before or {})} if old.verb == UPDATED else old.before
+        after = {**(old.after or {}), **(new.after or {})}
+        merged[key] = replace(old, label=new.label or old.label, before=before, after=after)
+    return list(merged.values())
+
+
+def follow_savepoints(engine: Engine) -> None:
+    """Forget the events of a savepoint that is rolled back."""
+
+    def begin(tx: Connection, _name: str | None) -> None:
+        _savepoints.setdefault(tx, []).append(len(_pending.get(tx, ())))
+
+    def release(tx: Connection, _name: str, _context: None) -> None:
+        _savepoints[tx].pop()
+
+    def roll_back(tx: Connection, _name: str, _context: None) -> None:
+        del _pending.get(tx, [])[_savepoints[tx].pop() :]
+
+    engine_events.listen(engine, "savepoint", begin)
+    engine_events.listen(engine, "release_savepoint", release)
+    engine_events.listen(engine, "rollback_savepoint", roll_back)
