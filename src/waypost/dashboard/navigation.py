@@ -52,6 +52,7 @@ BAR = (HOME, GROUPS[0].entries[0], GROUPS[1].entries[0])
 
 ACCOUNT = (
     Entry("/dashboard/trash", "trash", "Trash"),
+    Entry("/dashboard/audit", "clock", "Audit log"),
     Entry("/dashboard/account/keys", "key", "API keys"),
     Entry("/dashboard/account", "user-circle", "Account"),
 )

@@ -13,6 +13,8 @@ from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import create_routes
 from waypost.api.endpoints import EndpointTable
+from waypost.audit.api import router as audit_router
+from waypost.audit.pages import pages as audit_pages
 from waypost.bulk import api
 from waypost.core.settings import Settings
 from waypost.dashboard.brand_assets import pages as brand_asset_pages
@@ -105,6 +107,7 @@ API_ROUTERS = (
     bios_router,
     imports_router,
     statistics_router,
+    audit_router,
     admin_accounts_router,
     api.create_router(_item_endpoints),
 )
@@ -134,6 +137,7 @@ DASHBOARD_PAGES = (
     *domains_pages.routes,
     *domain_brand_pages.routes,
     *trash_pages.routes,
+    *audit_pages.routes,
     *account_pages.routes,
     *factor_pages.routes,
     *export_pages.routes,

@@ -1,0 +1,110 @@
+"""Texts for the events of the audit log: kinds of things, verbs, and the ways of changes."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from waypost.audit.log import Entry
+from waypost.dashboard.i18n import gettext, gettext_noop
+from waypost.dashboard.visited_item_names import Item, Key
+from waypost.db.item_columns import name_of
+from waypost.db.schema.columns import IS_TIME
+from waypost.db.schema.nouns import NOUNS
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    **{kind: (noun.icon, noun.label) for kind, noun in NOUNS.items()},
+    "share": ("share", gettext_noop("Share link")),
+    "preset": ("star", gettext_noop("Saved view or style")),
+    "import": ("arrow-up-tray", gettext_noop("Import")),
+    "account": ("user-circle", gettext_noop("Account")),
+    "key": ("key", gettext_noop("API key")),
+    "session": ("arrow-right-start-on-rectangle", gettext_noop("Session")),
+    "second_factor": ("shield-check", gettext_noop("Two-factor authentication")),
+    "plan": ("adjustments-horizontal", gettext_noop("Plan")),
+    "brand": ("swatch", gettext_noop("Brand")),
+    "block": ("hand-raised", gettext_noop("Blocked host or word")),
+    "report": ("exclamation-triangle", gettext_noop("Report")),
+    "maintenance": ("cog-6-tooth", gettext_noop("Maintenance mode")),
+}
+"""The icon and label of each kind of thing."""
+VERBS: Mapping[str, str] = {
+    "created": gettext_noop("Created"),
+    "updated": gettext_noop("Changed"),
+    "deleted": gettext_noop("Deleted"),
+    "restored": gettext_noop("Restored"),
+    "purged": gettext_noop("Deleted forever"),
+    "item_added": gettext_noop("Item added"),
+    "item_removed": gettext_noop("Item removed"),
+    "submissions_deleted": gettext_noop("Submissions deleted"),
+    "saved": gettext_noop("Saved"),
+    "started": gettext_noop("Started"),
+    "finished": gettext_noop("Finished"),
+    "undo_started": gettext_noop("Undo started"),
+    "undone": gettext_noop("Undone"),
+    "ended": gettext_noop("Ended"),
+    "refused": gettext_noop("Refused"),
+    "enabled": gettext_noop("Enabled"),
+    "disabled": gettext_noop("Disabled"),
+    "codes_renewed": gettext_noop("Recovery codes renewed"),
+    "password_changed": gettext_noop("Password changed"),
+    "suspended": gettext_noop("Suspended"),
+    "resumed": gettext_noop("Suspension lifted"),
+    "deletion_scheduled": gettext_noop("Deletion scheduled"),
+    "deletion_canceled": gettext_noop("Deletion canceled"),
+    "exported": gettext_noop("Exported"),
+    "closed": gettext_noop("Closed"),
+}
+"""Texts of events, by the second part of their name."""
+_EVENTS: Mapping[str, str] = {
+    "session.started": gettext_noop("Signed in"),
+    "session.ended": gettext_noop("Signed out"),
+    "session.refused": gettext_noop("Sign-in refused"),
+}
+"""Texts of events by their name, where the verb alone says too little."""
+ORIGINS: Mapping[str, str] = {
+    "dashboard": gettext_noop("Dashboard"),
+    "api": gettext_noop("API"),
+    "agent": gettext_noop("AI agent"),
+    "command": gettext_noop("Command line"),
+    "import": gettext_noop("Import"),
+    "system": gettext_noop("Service"),
+}
+
+
+def existing_items(tx: Connection, account: int | None, entries: Iterable[Entry]) -> Mapping[Key, Item]:
+    """Return the names and pages of the items of events that still exist, by one statement for each kind."""
+    ids: dict[str, set[int]] = {}
+    for entry in entries:
+        if entry.kind in NOUNS and entry.item is not None and account is not None:
+            ids.setdefault(entry.kind, set()).add(entry.item)
+    items = {}
+    for kind, of_kind in ids.items():
+        noun = NOUNS[kind]
+        query = select(noun.table.c.id, name_of(noun)).where(noun.table.c.account == account)
+        for item, text in tx.execute(query.where(noun.table.c.id.in_(sorted(of_kind)))):
+            items[kind, item] = Item(str(text), f"{noun.path}/{item}")
+    return items
+
+
+def what(name: str) -> str:
+    """Return the text of an event with this name, in the language of the reader."""
+    text = _EVENTS.get(name) or VERBS.get(name.partition(".")[2])
+    return gettext(text) if text else name
+
+
+def is_time(kind: str, name: str) -> bool:
+    """Return whether the values of a column are times, in Unix seconds."""
+    column = NOUNS[kind].table.c.get(name) if kind in NOUNS else None
+    return name == "created" if column is None else bool(column.info.get(IS_TIME))
+
+
+_MAX_TEXT = 120
+
+
+def describe(value: Any) -> str:
+    """Return a value of the log as text for people; "" for none."""
+    if isinstance(value, dict) and value.keys() == {"characters", "sha256"}:
+        return f"SHA-256 {value['sha256'][:16]}…"
+    text = "" if value is None else str(value)
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"

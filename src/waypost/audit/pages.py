@@ -1,0 +1,79 @@
+"""The page of the audit log: all changes, the history of one thing, and the versions of links."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.audit import log, names, versions
+from waypost.audit.log import ORIGINS, AuditFilter, AuditPage
+from waypost.core import clock
+from waypost.core.errors import not_found
+from waypost.dashboard import downloads, forms
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.i18n import format_day, gettext
+from waypost.dashboard.routing import Router
+from waypost.dashboard.visited_item_names import Item, Key
+
+pages = Router()
+_PATH = "/dashboard/audit"
+_PER_PAGE = 50
+
+
+@pages.get(_PATH)
+def show_audit_log(context: PageContext) -> Response:
+    """Show the events of the account; to administrators with `scope=installation`, those of the installation."""
+    audit_filter, account = _requested(context), _account(context)
+    if context.query("format") == "csv":
+        parts = (gettext("Audit log"), format_day(clock.local(clock.now(), context.time_zone).date()))
+        return downloads.csv_file(", ".join(parts), log.export(context.database, account, audit_filter, "csv"))
+    before = context.query_id("before")
+
+    def work(tx: Connection) -> tuple[AuditPage, Mapping[Key, Item]]:
+        page = log.page(tx, account, audit_filter, limit=_PER_PAGE, before=before)
+        return page, names.existing_items(tx, account, page.entries)
+
+    page, items = context.read(work)
+    days = context.settings.audit_days
+    texts = _texts(audit_filter, account)
+    return context.render("audit/list.html", page=page, items=items, before=before, days=days, **texts)
+
+
+@pages.post("/dashboard/audit/links/{id:int}/restore")
+def restore_version(context: PageContext, id: int) -> Response:
+    """Give a link the values that it had before an event."""
+    event = forms.parse_id(context.form().text("event"))
+    if event is None:
+        raise not_found("version")
+    settings = context.settings
+    context.write(lambda tx: versions.restore(tx, context.account, id, event, settings=settings))
+    return context.redirect(f"{_PATH}?kind=link&item={id}", message="The earlier version was restored.")
+
+
+def _requested(context: PageContext) -> AuditFilter:
+    """Return the filter of the query. Unknown values are ignored, like those of other lists."""
+    kind, origin = context.query("kind"), context.query("origin")
+    return AuditFilter(
+        kind=kind if kind in names.KINDS else "",
+        item=context.query_id("item"),
+        origin=origin if origin in ORIGINS else "",
+        key=context.query("key", max_length=16),
+    )
+
+
+def _account(context: PageContext) -> int | None:
+    is_of_installation = context.user.owner and context.query("scope") == "installation"
+    return None if is_of_installation else context.account
+
+
+def _texts(audit_filter: AuditFilter, account: int | None) -> dict[str, Any]:
+    return {
+        "filter": audit_filter,
+        "is_of_installation": account is None,
+        "kinds": names.KINDS,
+        "what": names.what,
+        "is_time": names.is_time,
+        "origins": names.ORIGINS,
+        "describe": names.describe,
+    }
