@@ -214,7 +214,7 @@ def _merged(events: Sequence[Event]) -> Sequence[Event]:
     return list(merged.values())
 
 
-def follow_savepoints(engine: Engine) -> None:
+def follow_savepoints(engines: Iterable[Engine]) -> None:
     """Forget the events of a savepoint that is rolled back."""
 
     def begin(tx: Connection, _name: str | None) -> None:
@@ -226,6 +226,7 @@ def follow_savepoints(engine: Engine) -> None:
     def roll_back(tx: Connection, _name: str, _context: None) -> None:
         del _pending.get(tx, [])[_savepoints[tx].pop() :]
 
-    engine_events.listen(engine, "savepoint", begin)
-    engine_events.listen(engine, "release_savepoint", release)
-    engine_events.listen(engine, "rollback_savepoint", roll_back)
+    for engine in engines:
+        engine_events.listen(engine, "savepoint", begin)
+        engine_events.listen(engine, "release_savepoint", release)
+        engine_events.listen(engine, "rollback_savepoint", roll_back)

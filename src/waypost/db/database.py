@@ -93,8 +93,7 @@ class Database:
             self._autocommit_reader = self._autocommit["full"]
             self.listener = pools.listener
             self._pools = (pools.full, pools.relaxed, pools.listener)
-        for engine in {*self._writers.values()}:
-            audit_log.follow_savepoints(engine)
+        audit_log.follow_savepoints({*self._writers.values()})
 
     def read(self, work: Callable[[Connection], T], *, autocommit: bool = False, timeout: float | None = None) -> T:
         """Run `work` on one consistent snapshot; it cannot write.
