@@ -51,11 +51,7 @@ def test_builder_creates_page_and_shows_block_clicks(
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link", "Profile"])
         if not scripts:
             page.get_by_role("button", name="Preview").click()
-        phone = page.frame_locator("iframe[name=phone]")
-        expect(phone.get_by_text("Hello")).to_be_visible()
-        expect(phone.get_by_text("Mastodon")).to_be_visible()
-        sky = phone.locator("html").evaluate("page => getComputedStyle(page).getPropertyValue('--sky')")
-        assert sky.strip() == "#fff0e2"
+        _expect_preview(page)
         page.get_by_role("button", name="Create page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your page is ready.")
         block = ana.get("/bio/1")["blocks"][0]["id"]
@@ -66,6 +62,14 @@ def test_builder_creates_page_and_shows_block_clicks(
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link"])
+
+
+def _expect_preview(page: Page) -> None:
+    phone = page.frame_locator("iframe[name=phone]")
+    expect(phone.get_by_text("Hello")).to_be_visible()
+    expect(phone.get_by_text("Mastodon")).to_be_visible()
+    sky = phone.locator("html").evaluate("page => getComputedStyle(page).getPropertyValue('--sky')")
+    assert sky.strip() == "#fff0e2"
 
 
 def _choose(page: Page, block: str, action: str) -> None:

@@ -30,14 +30,7 @@ def test_link_is_created_from_forgiving_input_and_edited(
         sign_in(page, address)
         page.goto(f"{address}/dashboard/links/new")
         _fill_in_wrongly(page, scripts=scripts)
-        summary = page.get_by_role("alert").first
-        expect(summary).to_contain_text("Not saved: 3 problems")
-        expect(summary).to_be_focused()
-        summary.get_by_role("link", name="Country").click()
-        country = page.get_by_role("combobox", name="Country").first
-        expect(country).to_be_focused()
-        expect(country).to_have_value("Nowhere")
-        country.fill("germany")
+        _correct_the_country(page)
         page.get_by_role("textbox", name="Alias").fill("spring")
         page.get_by_label("Click limit").fill("500")
         page.get_by_label("Expires").fill("2098-12-31T23:59")
@@ -61,6 +54,18 @@ def test_link_is_created_from_forgiving_input_and_edited(
             page.get_by_role("button", name="Show the preview").click()
         page.get_by_role("button", name="Duplicate").click()
         expect(page.get_by_label("Destination URL").first).to_have_value("https://target.example/page")
+
+
+def _correct_the_country(page: Page) -> None:
+    """Follow the link of the summary of errors to the wrong field."""
+    summary = page.get_by_role("alert").first
+    expect(summary).to_contain_text("Not saved: 3 problems")
+    expect(summary).to_be_focused()
+    summary.get_by_role("link", name="Country").click()
+    country = page.get_by_role("combobox", name="Country").first
+    expect(country).to_be_focused()
+    expect(country).to_have_value("Nowhere")
+    country.fill("germany")
 
 
 def _fill_in_wrongly(page: Page, *, scripts: bool) -> None:

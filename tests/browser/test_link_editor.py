@@ -28,22 +28,7 @@ def test_link_is_created_with_typed_channels_and_preview(
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 844})
             page.goto(f"{address}/dashboard/links/new")
-            card = page.locator(".social-card")
-            expect(page.locator(".card-preview")).to_be_hidden()
-            page.get_by_label("Destination URL").first.fill("http://shop.example/")
-            expect(card.locator(".title")).to_have_text("Boots")
-            page.locator("summary", has_text="Link preview").last.click()
-            page.get_by_label("Preview title").fill("My boots")
-            expect(card.locator(".title")).to_have_text("My boots")
-            page.get_by_label("Preview title").fill("")
-            expect(card.locator(".title")).to_have_text("Boots")
-            if width == 390:
-                page.locator(".view-tabs").get_by_text("Preview").click()
-                expect(page.get_by_label("Preview title")).to_be_hidden()
-            page.get_by_text("WhatsApp").click()
-            if width == 390:
-                page.locator(".view-tabs").get_by_text("Edit").click()
-                expect(card).to_be_hidden()
+            _preview_while_typing(page, has_tabs=width == 390)
             channels = page.get_by_role("combobox", name="Find or create a channel")
             channels.fill("news")
             expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(
@@ -63,6 +48,26 @@ def test_link_is_created_with_typed_channels_and_preview(
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Spring sale", "Newsletter"]
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     assert len(ana.details("url", link)["channel"]) == 2
+
+
+def _preview_while_typing(page: Page, *, has_tabs: bool) -> None:
+    """Type a destination and a title, and look at the card that a chat would show."""
+    card = page.locator(".social-card")
+    expect(page.locator(".card-preview")).to_be_hidden()
+    page.get_by_label("Destination URL").first.fill("http://shop.example/")
+    expect(card.locator(".title")).to_have_text("Boots")
+    page.locator("summary", has_text="Link preview").last.click()
+    page.get_by_label("Preview title").fill("My boots")
+    expect(card.locator(".title")).to_have_text("My boots")
+    page.get_by_label("Preview title").fill("")
+    expect(card.locator(".title")).to_have_text("Boots")
+    if has_tabs:
+        page.locator(".view-tabs").get_by_text("Preview").click()
+        expect(page.get_by_label("Preview title")).to_be_hidden()
+    page.get_by_text("WhatsApp").click()
+    if has_tabs:
+        page.locator(".view-tabs").get_by_text("Edit").click()
+        expect(card).to_be_hidden()
 
 
 def test_utm_fields_read_and_write_the_destination(ana: Person, chrome: Browser, address: str) -> None:
