@@ -1,7 +1,7 @@
 """The link editor in a real browser: channels that are typed, the preview of the shared link, accessibility."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.accessibility import faults
