@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
 
 from waypost.core import clock
 from waypost.core.errors import not_found, taken
@@ -160,17 +160,14 @@ def change_each(tx: Connection, account: int, changes: Sequence[Change], *, sett
     columns = _columns(tx, account, [fields for _, fields in changes], settings)
     before = _lock_each(tx, account, ids)
     for row in before.values():
-        change_log.record(tx, row.host, row.alias)
+        change_log.record(tx, row["host"], row["alias"])
     _update_each(tx, account, [(before[link], values) for link, values in zip(ids, columns, strict=True)])
     edits.record(tx, account, "link", *ids)
-    moved = [
-        link
-        for link, values in zip(ids, columns, strict=True)
-        if values.get("url", before[link].url) != before[link].url
-    ]
+    urls = {link: row["url"] for link, row in before.items()}
+    moved = [link for link, values in zip(ids, columns, strict=True) if values.get("url", urls[link]) != urls[link]]
     dead_links.reset(tx, account, moved)
     _set_relations(tx, account, changes)
-    return [Address(link, before[link].host, before[link].alias, before[link].scheme) for link in ids]
+    return [Address(**{name: before[link][name] for name in ("id", "host", "alias", "scheme")}) for link in ids]
 
 
 def _columns(tx: Connection, account: int, items: Sequence[Fields], settings: Settings) -> list[dict[str, Any]]:
@@ -190,23 +187,23 @@ def _columns(tx: Connection, account: int, items: Sequence[Fields], settings: Se
     return columns
 
 
-def _lock_each(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, Any]:
+def _lock_each(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, RowMapping]:
     """Lock and return the links, in the order of their ids, so that two requests cannot wait for each other."""
     query = _BEFORE.select_from(links.outerjoin(domains, domains.c.host == links.c.host))
     query = query.where(links.c.account == account, links.c.id.in_(ids)).order_by(links.c.id)
-    rows = {row.id: row for row in tx.execute(query.with_for_update(of=links))}
+    rows = {row["id"]: row for row in tx.execute(query.with_for_update(of=links)).mappings()}
     if len(rows) < len(ids):
         raise not_found("link")
     return rows
 
 
-def _update_each(tx: Connection, account: int, rows: Sequence[tuple[Any, Mapping[str, Any]]]) -> None:
+def _update_each(tx: Connection, account: int, rows: Sequence[tuple[RowMapping, Mapping[str, Any]]]) -> None:
     """Set the columns, with a statement for all links that have the same ones."""
     by_names: defaultdict[frozenset[str], list[dict[str, Any]]] = defaultdict(list)
     for before, values in rows:
-        stored = {**crud.with_defaults(links, values), "search": search_text({**before._mapping, **values})}  # noqa: SLF001  # public in SQLAlchemy
-        by_names[frozenset(stored)].append({"of_link": before.id, "of_account": account, **stored})
-        audit_log.item_updated(tx, links, account, before.id, before._mapping, stored)  # noqa: SLF001  # public in SQLAlchemy
+        stored = {**crud.with_defaults(links, values), "search": search_text({**before, **values})}
+        by_names[frozenset(stored)].append({"of_link": before["id"], "of_account": account, **stored})
+        audit_log.item_updated(tx, links, account, before["id"], before, stored)
     for parameters in by_names.values():
         tx.execute(_UPDATE, parameters)
 
@@ -258,21 +255,21 @@ def add_channel(tx: Connection, account: int, ids: Collection[int], channel: int
     crud.require_reference(tx, channels, account, channel, field="channel", lock=True)
     now = clock.now()
     locked = _lock(tx, account, ids)
-    rows = [{"account": account, "channel": channel, "link": link.id, "assigned": now} for link in locked]
+    rows = [{"account": account, "channel": channel, "link": link["id"], "assigned": now} for link in locked]
     if rows:
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), rows)
     for link in locked:
-        audit_log.record(tx, account, "channel.item_added", channel, after={"link": link.id})
+        audit_log.record(tx, account, "channel.item_added", channel, after={"link": link["id"]})
 
 
 def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: int) -> None:
     """Remove the links from a channel, if they are in it. Raises INVALID, and NOT_FOUND as `set_status`."""
     crud.require_reference(tx, channels, account, channel, field="channel", lock=True)
     c, locked = channel_items.c, _lock(tx, account, ids)
-    is_selected = c.link.in_([link.id for link in locked])
+    is_selected = c.link.in_([link["id"] for link in locked])
     tx.execute(delete(channel_items).where(c.channel == channel, c.account == account, is_selected))
     for link in locked:
-        audit_log.record(tx, account, "channel.item_removed", channel, before={"link": link.id})
+        audit_log.record(tx, account, "channel.item_removed", channel, before={"link": link["id"]})
 
 
 def set_expiry(tx: Connection, account: int, ids: Collection[int], expiry: int | None) -> None:
@@ -285,20 +282,20 @@ def remove(tx: Connection, account: int, ids: Collection[int]) -> None:
     locked = _lock(tx, account, ids)
     if not locked:
         return
-    tx.execute(_RELEASE, [{"link_host": link.host, "link_alias": link.alias} for link in locked])
-    is_selected = links.c.id.in_([link.id for link in locked])
+    tx.execute(_RELEASE, [{"link_host": link["host"], "link_alias": link["alias"]} for link in locked])
+    is_selected = links.c.id.in_([link["id"] for link in locked])
     tx.execute(
         update(submissions)
-        .where(submissions.c.account == account, submissions.c.link.in_([link.id for link in locked]))
+        .where(submissions.c.account == account, submissions.c.link.in_([link["id"] for link in locked]))
         .values(link=None)
     )
     tx.execute(delete(links).where(links.c.account == account, is_selected))
     for link in locked:
-        audit_log.item_deleted(tx, links, account, link.id, link._mapping)  # noqa: SLF001  # public in SQLAlchemy
+        audit_log.item_deleted(tx, links, account, link["id"], link)
     _record(tx, locked)
     with page_counters.in_one_batch(tx):
         for link in locked:
-            page_counters.increment(tx, account, links.name, link.id, -1)
+            page_counters.increment(tx, account, links.name, link["id"], -1)
 
 
 def remove_each(tx: Connection, account: int, ids: Sequence[int]) -> Sequence[None]:
@@ -314,24 +311,24 @@ def remove_each(tx: Connection, account: int, ids: Sequence[int]) -> Sequence[No
 
 def _update(tx: Connection, account: int, ids: Collection[int], values: dict[str, Any]) -> None:
     locked = _lock(tx, account, ids)
-    is_selected = links.c.id.in_([link.id for link in locked])
+    is_selected = links.c.id.in_([link["id"] for link in locked])
     tx.execute(update(links).where(links.c.account == account, is_selected).values(values))
-    edits.record(tx, account, "link", *(link.id for link in locked))
+    edits.record(tx, account, "link", *(link["id"] for link in locked))
     for link in locked:
-        audit_log.item_updated(tx, links, account, link.id, link._mapping, values)  # noqa: SLF001  # public in SQLAlchemy
+        audit_log.item_updated(tx, links, account, link["id"], link, values)
     _record(tx, locked)
 
 
-def _lock(tx: Connection, account: int, ids: Collection[int]) -> Sequence[Any]:
+def _lock(tx: Connection, account: int, ids: Collection[int]) -> Sequence[RowMapping]:
     """Lock and return the links, in the order of their ids so that two requests cannot wait for each other."""
     query = select(*_RECORDED).where(links.c.account == account, links.c.id.in_(set(ids)))
-    locked = tx.execute(query.order_by(links.c.id).with_for_update()).all()
+    locked = tx.execute(query.order_by(links.c.id).with_for_update()).mappings().all()
     if len(locked) != len(set(ids)):
         raise not_found("link")
     return locked
 
 
-def _record(tx: Connection, locked: Sequence[Any]) -> None:
+def _record(tx: Connection, locked: Sequence[RowMapping]) -> None:
     with change_log.in_one_batch(tx):
         for link in locked:
-            change_log.record(tx, link.host, link.alias)
+            change_log.record(tx, link["host"], link["alias"])
