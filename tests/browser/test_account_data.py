@@ -42,6 +42,7 @@ def test_deletion_shows_banner_until_it_is_canceled(ana: Person, ben: Person, ch
     ben.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/account")
+        page.locator("summary", has_text="Delete account").click()
         page.get_by_role("link", name="Delete account").click()
         page.get_by_label("Your password").fill(PASSWORD)
         page.get_by_role("button", name="Delete my account in 7 days").click()
