@@ -63,6 +63,8 @@ def test_editor_without_share_menu_lists_services(ana: Person, chrome: Browser, 
         assert _targets(menu.get_by_role("link")) == _services(url)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 900})
+            if width == 390:
+                page.locator(".view-tabs").get_by_text("Preview").click()
             menu.get_by_role("button", name="Copy link").click()
             expect(menu.get_by_role("button", name="Copied")).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

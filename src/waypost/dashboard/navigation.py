@@ -52,7 +52,6 @@ BAR = (HOME, GROUPS[0].entries[0], GROUPS[1].entries[0])
 
 ACCOUNT = (
     Entry("/dashboard/trash", "trash", "Trash"),
-    Entry("/dashboard/audit", "clock", "Audit log"),
     Entry("/dashboard/account/keys", "key", "API keys"),
     Entry("/dashboard/account", "user-circle", "Account"),
 )
@@ -60,7 +59,11 @@ ADMIN = (Entry("/dashboard/admin", "shield-check", "Administration"),)
 """For administrators only."""
 
 
-_PARENTS = {"/dashboard/import": "/dashboard/links", "/dashboard/shares": "/dashboard/statistics"}
+_PARENTS = {
+    "/dashboard/import": "/dashboard/links",
+    "/dashboard/shares": "/dashboard/statistics",
+    "/dashboard/audit": "/dashboard/account",
+}
 """The entries of pages whose path does not begin with that of their entry."""
 
 
