@@ -148,6 +148,8 @@ def _settings(wp: Caller, name: str, folder: Path) -> None:
     assert wp.delete_two_factor(2).message
     assert wp.read_account_statistics().total.clicks == 0
     assert wp.export_visits(folder / "visits.csv").size == (folder / "visits.csv").stat().st_size > 0
+    assert wp.read_audit_log(kind="domain", limit=1).events[0].event == "domain.deleted"
+    assert wp.export_audit_log(folder / "audit.jsonl", format="jsonl").size > 0
     done = wp.change_in_bulk(items=[{"noun": "url", "action": "create", "fields": {"url": _URL}}], atomic=True)
     wp.delete_link(done.raw["results"][0]["id"])
 

@@ -79,7 +79,7 @@ class EventsResponse(Success):
 
 
 @router.get("/audit")
-def list_events(
+def read_audit_log(
     context: Context,
     requested: RequestedEvents,
     limit: Annotated[int, Query(ge=1, le=_MAX, description="Events at most.", examples=[15])] = 15,
@@ -87,7 +87,7 @@ def list_events(
         None
     ),
 ) -> EventsResponse:
-    """List the changes in the account with their authors, latest first.
+    """Read the changes in the account with their authors, latest first.
 
     With filters, a part can have fewer events than `limit`.
     """
@@ -97,7 +97,7 @@ def list_events(
 
 
 @router.get("/audit/export", response_class=StreamingResponse, responses=_EXPORT)
-def export_events(
+def export_audit_log(
     context: Context,
     requested: RequestedEvents,
     format: Annotated[Format, Query(description="CSV, or one JSON object per line.", examples=["csv"])] = "csv",
