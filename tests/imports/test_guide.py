@@ -13,6 +13,7 @@ from tests.support.import_records import API, FILE, PLUGIN, Variants
 from tests.support.imports import EXPORTS
 from tests.support.source import ROOT
 from waypost.core.settings import Settings
+from waypost.dashboard import presets
 from waypost.transfer.imports.archives import parts
 from waypost.transfer.imports.archives.kinds import shapes
 from waypost.transfer.imports.archives.source import ArchiveSource
@@ -127,6 +128,7 @@ def test_guide_names_every_kind_of_item_of_an_archive(
     fill(ana, service)
     ana.get("/urls")  # waits until all clicks are counted
     ana.post("/share/add", {"type": "link", "itemid": 1})
+    ana.write(lambda tx: presets.save(tx, ana.account, "links", "Mine", {"q": "shop"}))
     with export(ana, settings, tmp_path / "ana.zip").open("rb") as file:
         source = ArchiveSource(file, shapes())
         kinds = {record.kind for record in source}
