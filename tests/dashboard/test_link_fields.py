@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.conftest import Person
+from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import new_link
 
@@ -60,6 +60,16 @@ def test_new_link_starts_on_domain_of_newest_link(ana: Person, ben: Person, dash
     assert selected() == ""
     ana.remove("url", own)
     assert 'value="go.other.example" selected' in dashboard.get("/links/new?domain=go.other.example").text
+
+
+def test_link_from_overview_is_on_domain_of_newest_link(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="https://go.brand.example")
+    dashboard.submit("/links/new", at="", url="https://shop.example/", quick="create")
+    ana.add("url", url="https://shop.example/one", domain="https://go.brand.example")
+    dashboard.submit("/links/new", at="", url="https://shop.example/two", quick="create")
+    dashboard.submit("/links/new", at="", url="https://shop.example/three", quick="create", domain="")
+    hosts = [link["shorturl"].rsplit("/", 1)[0] for link in ana.get("/urls")["data"]["urls"]]
+    assert hosts == [BASE, "https://go.brand.example", "https://go.brand.example", BASE]
 
 
 def test_host_has_same_mark_in_every_row_below_the_icon_from_this_service(ana: Person, dashboard: Browser) -> None:

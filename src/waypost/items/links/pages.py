@@ -74,6 +74,8 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/links/new", resumable=True)
 def create_link(context: PageContext) -> Response:
     form = read_targets(context.form(SHAPE))
+    if form.text("quick") and "domain" not in context.fields:  # its field is in a fold that was not opened
+        form.values["domain"] = context.quick_options.last_domain
     link = context.create(form, NewLink, partial(_add, context, form), SHAPE)
     _assign_errors(context, form)
     if form.text("quick") in ("create", "quick"):
