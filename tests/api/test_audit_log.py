@@ -22,6 +22,7 @@ from waypost.clicks.ingest.ingester import Ingester
 from waypost.core import clock
 from waypost.core.actor import Actor, acting
 from waypost.core.settings import Settings
+from waypost.db import audit_log
 from waypost.db.database import Database
 from waypost.db.schema import audit, links
 from waypost.items.accounts import ops as accounts
@@ -221,6 +222,29 @@ def test_installation_is_shown_to_administrators_only(database: Database, ana: P
     assert "Club" not in dashboard.get("/audit?scope=installation").text
     database.write(lambda tx: accounts.set_admin(tx, ana.account, admin=True))
     assert "Club" in dashboard.get("/audit?scope=installation").text
+
+
+def test_account_learns_no_key_and_network_of_administrators(database: Database, ana: Person, ben: Person) -> None:
+    with acting(lambda: Actor("api", ana.account, ana.key[:8], "0123456789abcdef")):
+        database.write(lambda tx: accounts.rename(tx, ben.account, "benjamin"))
+        database.write(lambda tx: accounts.rename(tx, ana.account, "anabel"))
+    newest = [_events(person, event="account.updated")[0] for person in (ben, ana)]
+    assert [(event["account"], event["key"], event["network"]) for event in newest] == [
+        (ana.account, "", ""),
+        (ana.account, ana.key[:8], "0123456789abcdef"),
+    ]
+
+
+def test_version_with_a_value_too_long_for_the_log_is_not_restored(
+    ana: Person, dashboard: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = new_link(ana, "long", description="x" * 200)
+    monkeypatch.setattr(audit_log, "_MAX_VALUE", 100)
+    ana.update("url", link, description="short")
+    event = _events(ana, kind="link", item=link)[0]
+    assert event["before"]["description"]["characters"] == 200
+    response = dashboard.submit(f"/audit/links/{link}/restore", at=f"/audit?kind=link&item={link}", event=event["id"])
+    assert (response.status_code, ana.details("url", link)["description"]) == (404, "short")
 
 
 def test_earlier_version_of_a_link_is_restored(ana: Person, dashboard: Browser) -> None:

@@ -124,7 +124,7 @@ def _remove_batch(tx: Connection, account: int, table: Table, remove: Remove) ->
     oldest = select(table.c.id).where(table.c.account == account).order_by(table.c.id).limit(_BATCH)
     ids = tx.execute(oldest.with_for_update()).scalars().all()
     remove(tx, account, ids)
-    audit_log.forget(tx)
+    audit_log.forget(tx, account)
     return len(ids) == _BATCH
 
 
@@ -146,6 +146,6 @@ def _remove_account(tx: Connection, account: int) -> None:
         while _remove_batch(tx, account, table, remove):
             pass
     audit.remove_account(tx, account)
-    audit_log.forget(tx)
+    audit_log.forget(tx, account)
     audit_log.record(tx, None, "account.deleted", account, label=username)
     tx.execute(delete(schema.accounts).where(is_account))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -99,7 +99,7 @@ def page(
         bound = tx.execute(newest.offset(_MAX_SCANNED).limit(1)).scalar()
     scanned = [] if bound is None else [_c.id > bound]
     query = select(*_COLUMNS).where(*audit_filter.conditions(account), *older, *scanned).order_by(_c.id.desc())
-    entries = [Entry(**row) for row in tx.execute(query.limit(limit + 1)).mappings()]
+    entries = [_entry(row, account) for row in tx.execute(query.limit(limit + 1)).mappings()]
     if len(entries) > limit:
         return AuditPage(entries[:limit], entries[limit - 1].id)
     return AuditPage(entries, None if bound is None else bound + 1)
@@ -113,7 +113,7 @@ def export(database: Database, account: int | None, audit_filter: AuditFilter, f
     if form == "csv":
         yield ",".join(_NAMES) + "\r\n"
     last_id = 0
-    read = partial(_part, conditions=audit_filter.conditions(account))
+    read = partial(_part, account=account, audit_filter=audit_filter)
     while entries := database.read(partial(read, last_id=last_id)):
         last_id = entries[-1].id
         rows = [as_json(entry) for entry in entries]
@@ -123,9 +123,20 @@ def export(database: Database, account: int | None, audit_filter: AuditFilter, f
             yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _part(tx: Connection, *, conditions: Sequence[ColumnElement[bool]], last_id: int) -> list[Entry]:
-    query = select(*_COLUMNS).where(*conditions, _c.id > last_id).order_by(_c.id).limit(_EXPORTED_AT_ONCE)
-    return [Entry(**row) for row in tx.execute(query).mappings()]
+def _part(tx: Connection, *, account: int | None, audit_filter: AuditFilter, last_id: int) -> list[Entry]:
+    query = (
+        select(*_COLUMNS)
+        .where(*audit_filter.conditions(account), _c.id > last_id)
+        .order_by(_c.id)
+        .limit(_EXPORTED_AT_ONCE)
+    )
+    return [_entry(row, account) for row in tx.execute(query).mappings()]
+
+
+def _entry(row: Mapping[Any, Any], account: int | None) -> Entry:
+    """Return a row as those see it that read this log: an account learns no key and no network of administrators."""
+    entry = Entry(**row)
+    return entry if account is None or entry.actor in (None, account) else replace(entry, key="", network="")
 
 
 _NAMES = (

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from waypost.audit.log import Entry
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.dashboard.visited_item_names import Item, Key
+from waypost.db.audit_log import is_shortened
 from waypost.db.item_columns import name_of
 from waypost.db.schema.columns import IS_TIME
 from waypost.db.schema.nouns import NOUNS
@@ -104,7 +105,7 @@ _MAX_TEXT = 120
 
 def describe(value: Any) -> str:
     """Return a value of the log as text for people; "" for none."""
-    if isinstance(value, dict) and value.keys() == {"characters", "sha256"}:
+    if is_shortened(value):
         return f"SHA-256 {value['sha256'][:16]}…"
     text = "" if value is None else str(value)
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from waypost.core.errors import not_found
 from waypost.core.settings import Settings
 from waypost.db import crud
+from waypost.db.audit_log import is_shortened
 from waypost.db.schema import audit, links
 from waypost.items.links import ops
 from waypost.items.links.columns import Fields
@@ -44,6 +45,8 @@ def _replaced_since(tx: Connection, account: int, link: int, event: int) -> Mapp
     values: dict[str, Any] = {}
     for row in rows:
         values |= row.before or {}
+    if any(is_shortened(value) for value in values.values()):
+        raise not_found("version")
     return values
 
 

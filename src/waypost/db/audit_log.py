@@ -24,7 +24,7 @@ from waypost.db.schema.nouns import NOUNS
 
 Values = Mapping[Any, Any]
 CREATED, UPDATED, DELETED, RESTORED = "created", "updated", "deleted", "restored"
-_MAX_VALUE = 16_384
+_MAX_VALUE = 65_536
 """Characters of a value as JSON; a longer one is stored as its length and hash."""
 _MAX_LABEL = 200
 _KINDS: Mapping[str, str] = {**{noun.table.name: noun.kind for noun in NOUNS.values()}, shares.name: "share"}
@@ -84,7 +84,8 @@ def record(
 ) -> None:
     """Record an event of something that is no item, such as `key.created`; without an account, of the installation."""
     kind, _, verb = name.partition(".")
-    _add(tx, Event(verb, account, kind, item, label, before, after))
+    bounded = ({key: _bounded(value) for key, value in row.items()} if row else None for row in (before, after))
+    _add(tx, Event(verb, account, kind, item, label[:_MAX_LABEL], *bounded))
 
 
 def _add(tx: Connection, event: Event) -> None:
@@ -147,6 +148,11 @@ def _without_empty(values: Values) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", 0, [], {})}
 
 
+def is_shortened(value: Any) -> bool:
+    """Return whether the log has only the length and hash of a value."""
+    return isinstance(value, dict) and value.keys() == {"characters", "sha256"}
+
+
 def _bounded(value: Any) -> Any:
     """Return the value, or its length and hash if it is long."""
     if not isinstance(value, str | list | dict):
@@ -157,9 +163,10 @@ def _bounded(value: Any) -> Any:
     return {"characters": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def forget(tx: Connection) -> None:
-    """Store none of the events that the transaction has recorded, because the log of the account is deleted too."""
-    _pending.pop(tx, None)
+def forget(tx: Connection, account: int) -> None:
+    """Store none of the events of an account that the transaction has recorded, because its log is deleted too."""
+    if recorded := _pending.get(tx):
+        recorded[:] = [event for event in recorded if event.account != account]
 
 
 _COLUMNS = tuple(column.name for column in audit.c if column is not audit.c.id)
@@ -200,18 +207,26 @@ def _row(event: Event, actor: Actor, now: int) -> dict[str, Any]:
 
 
 def _merged(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events of a transaction with one for each thing that was created or changed several times."""
-    merged: dict[tuple[Any, ...], Event] = {}
-    for number, new in enumerate(events):
+    """Return the events of a transaction, with one for changes of the same thing that follow each other."""
+    merged: list[Event] = []
+    latest: dict[tuple[Any, ...], int] = {}
+    for new in events:
         key = (new.account, new.kind, new.item)
-        old = merged.get(key)
-        if old is None or new.verb != UPDATED or old.verb not in (CREATED, UPDATED, RESTORED):
-            merged[key if old is None and new.item is not None else (number,)] = new
+        index = latest.get(key)
+        if index is not None and new.verb == UPDATED and merged[index].verb in (CREATED, UPDATED, RESTORED):
+            merged[index] = _joined(merged[index], new)
             continue
-        before = {**(new.before or {}), **(old.before or {})} if old.verb == UPDATED else old.before
-        after = {**(old.after or {}), **(new.after or {})}
-        merged[key] = replace(old, label=new.label or old.label, before=before, after=after)
-    return list(merged.values())
+        if new.item is not None:
+            latest[key] = len(merged)
+        merged.append(new)
+    return merged
+
+
+def _joined(old: Event, new: Event) -> Event:
+    """Return one event for a change that follows the creation, restoration or another change of the same thing."""
+    before = {**(new.before or {}), **(old.before or {})} if old.verb == UPDATED else old.before
+    after = {**(old.after or {}), **(new.after or {})}
+    return replace(old, label=new.label or old.label, before=before, after=after)
 
 
 def follow_savepoints(engines: Iterable[Engine]) -> None:
