@@ -51,7 +51,7 @@ def test_link_is_created_with_typed_channels_and_preview(
 
 
 def _preview_while_typing(page: Page, *, has_tabs: bool) -> None:
-    """Type a destination and a title, and look at the card that a chat would show."""
+    """Type a destination and a title, and check the card that a chat would show."""
     card = page.locator(".social-card")
     expect(page.locator(".card-preview")).to_be_hidden()
     page.get_by_label("Destination URL").first.fill("http://shop.example/")
