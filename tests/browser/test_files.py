@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
@@ -122,6 +122,45 @@ def test_fault_in_the_settings_of_an_upload_is_shown_at_its_field(ana: Person, c
             expect(lines.nth(number)).to_have_attribute("data-state", "good")
         expect(upload).to_be_hidden()
         seen.console_errors.clear()  # the browser logs each response that is not 200
+
+
+def test_waiting_upload_keeps_the_settings_of_its_submit(ana: Person, chrome: Browser, address: str) -> None:
+    """The form is for the next files as soon as Upload was pressed."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/files/new")
+        page.wait_for_load_state()
+        page.route("**/dashboard/files/new", hold, times=1)
+        _drop(page, ("one.bin", 10), ("two.bin", 10))
+        lines, upload = page.locator("[data-uploads] li"), page.get_by_role("button", name="Upload", exact=True)
+        limit, alias = page.get_by_label("Download limit"), page.locator("#custom")
+        limit.fill("3")
+        upload.click()
+        expect(lines.nth(0)).to_have_attribute("data-state", "running")
+        _drop(page, ("three.bin", 10))
+        limit.fill("7")
+        alias.fill("third")
+        held[0].continue_()
+        for index in (0, 1):
+            expect(lines.nth(index)).to_have_attribute("data-state", "good")
+        expect(alias).to_have_value("third")
+        upload.click()
+        expect(lines.nth(2)).to_contain_text("/third")
+        expect(alias).to_have_value("")
+        _drop(page, ("four.bin", 10))
+        alias.fill("third")
+        upload.click()
+        expect(lines.nth(3)).to_contain_text("taken")
+        expect(alias).to_have_value("third")
+        seen.console_errors.clear()  # the browser logs each response that is not 200
+    files = {file["name"]: ana.details("file", file["id"])["maxdownloads"] for file in ana.get("/files")["list"]}
+    assert files == {"one.bin": 3, "two.bin": 3, "three.bin": 7}
 
 
 def test_file_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:

@@ -51,9 +51,10 @@ function update() {
   aliasField.closest(".field").hidden = aliasField.disabled = selected.length > 1;
 }
 
-/** Adds a file to those that the next submit uploads; `message` is why its last upload failed. */
+/** Adds a file to those that the next submit uploads; `message` is why its last upload failed. Its alias comes back. */
 function select(job, message = "") {
   const { file, item } = job;
+  if (job.settings) aliasField.value ||= new Map(job.settings).get("custom") ?? "";
   selected.push(job);
   showStatus(item, message || formatBytes(file.size), message ? "bad" : "selected");
   item.querySelector("[data-stop]").onclick = () => {
@@ -104,10 +105,10 @@ function finish(item, uploaded) {
   item.dataset.state = "good";
 }
 
-/** Returns the form with this file as its last part, because the server reads the parts in order. */
-function buildBody(file) {
+/** Returns the settings with the file as the last part, because the server reads the parts in order. */
+function buildBody({ file, settings }) {
   const data = new FormData();
-  for (const [name, value] of new FormData(form)) if (name !== "file") data.append(name, value);
+  for (const [name, value] of settings) data.append(name, value);
   data.append("file", file, file.name);
   return data;
 }
@@ -148,7 +149,6 @@ function upload(job) {
     }
     if (request.status === 200 && result.files) {
       finish(item, result.files[0]);
-      aliasField.value = "";
     } else if (result.fields?.length) {
       select(job, result.message);
       for (const other of queue.splice(0)) select(other);
@@ -168,7 +168,7 @@ function upload(job) {
   };
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
-  request.send(buildBody(file));
+  request.send(buildBody(job));
 }
 
 /** Opens the sign-in page, without the browser asking whether to leave. */
@@ -195,10 +195,14 @@ function nameStop(item) {
   return button;
 }
 
-/** Uploads the selected files after those that are being uploaded. */
+/** Uploads the selected files after those that are being uploaded, with the settings that the form has now. */
 function enqueue() {
+  if (!selected.length) return;
+  const settings = [...new FormData(form)].filter(([name]) => name !== "file");
+  aliasField.value = "";
   for (const job of selected.splice(0)) {
     const { file, item } = job;
+    job.settings = settings;
     showStatus(item, `${formatBytes(file.size)}, ${messages.dataset.waits}`, "running");
     queue.push(job);
     nameStop(item).onclick = () => {
