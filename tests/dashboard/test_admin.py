@@ -14,11 +14,13 @@ from tests.support.databases import ON_SQLITE
 from tests.support.files import new_file
 from tests.support.visits import new_link
 from waypost import __version__
+from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.items.accounts import ops
 from waypost.items.moderation import blocklist, reports
+from waypost.server.app import build
 from waypost.server.routers import DASHBOARD_PAGES
 
 ADMIN_PAGES = [page for page in DASHBOARD_PAGES if page.path.startswith("/dashboard/admin")]
@@ -196,18 +198,38 @@ def test_plan_is_edited_and_deleted_when_no_account_uses_it(ben: Person, dashboa
     assert dashboard.get(path).status_code == 404
 
 
+def test_plan_of_new_accounts_keeps_limits_while_registration_is_on(
+    ana: Person, settings: Settings, database: Database
+) -> None:
+    """The next start would set them again."""
+    with AsgiClient(build(settings.model_copy(update={"registration": "on"}), database)) as client:
+        browser = Browser(client)
+        browser.sign_in("ana")
+        path = f"/admin/plans/{_plan(ana, 'free').id}"
+        fields = {"name": "free", "status": "free", "rate_limit": "40", "upload_limit": "1 GB", "item_limit": "50"}
+        fields["version"] = hidden_field(browser.get(path), "version")
+        refused = browser.submit(path, **fields, storage_limit="")
+        assert (refused.status_code, 'id="storage_limit-error"' in refused.text) == (400, True)
+        assert browser.submit_for_message(path, **fields, storage_limit="1.25 GB") == "Saved."
+    assert _plan(ana, "free").storage_limit == 1_250_000_000
+
+
 def test_plans_of_every_installation_keep_their_name_and_are_translated(ana: Person, dashboard: Browser) -> None:
     ana.write(ops.add_unlimited_plan)
     free, unlimited = (f"/admin/plans/{_plan(ana, name).id}" for name in ("free", "unlimited"))
     assert "it cannot be renamed or deleted" in dashboard.get(free).text
     fields = {"name": "free", "status": "free", "rate_limit": "40", "upload_limit": "1 GB", "storage_limit": ""}
     fields["version"] = hidden_field(dashboard.get(free), "version")
+    fields |= {"storage_limit": "12.5 GB", "item_limit": "50"}
     assert dashboard.submit_for_message(free, **fields) == "Saved."
-    assert _plan(ana, "free").rate_limit == 40
+    assert 'value="12.5 GB"' in dashboard.get(free).text
+    assert (_plan(ana, "free").rate_limit, _plan(ana, "free").storage_limit) == (40, 12_500_000_000)
     assert dashboard.submit(free, **{**fields, "name": "x"}).status_code == 400
     assert dashboard.submit(f"{free}/delete", at=free).status_code == 400
     assert dashboard.submit(unlimited, at=free, **fields).status_code == 400
     assert _plan(ana, "unlimited").rate_limit == UNLIMITED
+    ana.write(lambda tx: ops.change_plan(tx, "unlimited", item_limit=3))
+    assert 'value="3"' in dashboard.get(unlimited).text  # only a plan without limits has no form
     dashboard.client.cookies.set("waypost_language", "de")
     page = dashboard.get("/admin/plans").text
     assert 'dir="auto">Unbegrenzt</a>' in page

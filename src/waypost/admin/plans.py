@@ -43,6 +43,7 @@ class NewPlan(Body):
 
 
 _NO_LIMITS: Mapping[str, Any] = {"status": "pro", "rate_limit": UNLIMITED, "upload_limit": UNLIMITED}
+_LIMITS_OF_NEW_ACCOUNTS = ("storage_limit", "item_limit")
 _NEW = Plan(0, "", "pro", rate_limit=30, upload_limit=512 << 20)
 
 
@@ -79,9 +80,12 @@ def update_plan(context: PageContext, id: int) -> Response:
 
     def work(tx: Connection, fields: dict[str, Any]) -> bool:
         current = ops.get_plan(tx, id)
-        if current.name == ops.UNLIMITED_PLAN:
+        if _is_unlimited(current):
             raise invalid("", "This plan has no limits. Create another plan for limits.")
         form.reject_stale(_values(current))
+        for limit in _LIMITS_OF_NEW_ACCOUNTS:
+            if _needs_limits(context, current) and fields.get(limit) is None:
+                raise invalid(limit, "While registration is on, the plan of new accounts needs this limit.")
         ops.change_plan(tx, current.name, **_limits(fields))
         return True
 
@@ -128,14 +132,30 @@ def _number(limit: int | None) -> str:
 
 
 def _size(limit: int | None) -> str:
-    return "" if limit is None or limit == UNLIMITED else i18n.format_limit(limit)
+    return "" if limit is None or limit == UNLIMITED else i18n.format_exact_size(limit)
 
 
 def _editor(context: PageContext, plan: Plan, form: Form, *, status: int = 200) -> Response:
     uses = context.read(lambda tx: ops.plan_uses(tx).get(plan.id, 0))
-    is_fixed, has_limits = plan.name == ops.REGISTERED_PLAN, plan.name != ops.UNLIMITED_PLAN
-    values: dict[str, Any] = {"plan": plan, "uses": uses, "is_fixed": is_fixed, "has_limits": has_limits}
+    values: dict[str, Any] = {
+        "plan": plan,
+        "uses": uses,
+        "is_fixed": plan.name == ops.REGISTERED_PLAN,
+        "has_limits": not _is_unlimited(plan),
+        "needs_limits": _needs_limits(context, plan),
+    }
     return context.render("admin/plan.html", status=status, form=form, **values)
+
+
+def _is_unlimited(plan: Plan) -> bool:
+    """Return whether it is the plan of the owner's account, without a limit."""
+    limits = (plan.rate_limit, plan.upload_limit, plan.storage_limit, plan.item_limit)
+    return plan.name == ops.UNLIMITED_PLAN and limits == (UNLIMITED, UNLIMITED, None, None)
+
+
+def _needs_limits(context: PageContext, plan: Plan) -> bool:
+    """Return whether anyone can create accounts with the plan. The service then starts with limits of it."""
+    return plan.name == ops.REGISTERED_PLAN and context.settings.registration == "on"
 
 
 def _deletion_page(context: PageContext, id: int, *, refusal: str = "", status: int = 200) -> Response:

@@ -105,6 +105,11 @@ def format_limit(size: int) -> str:
     return formats.size(media_types.format_limit(size), current_language.get())
 
 
+def format_exact_size(size: int) -> str:
+    """Format a number of bytes for a field of a form: it is read as the same number."""
+    return formats.size(media_types.exact_size(size), current_language.get())
+
+
 @lru_cache(64)
 def find_zone(name: str) -> ZoneInfo:
     """Return the viewer's time zone. An unknown name is UTC and logged once; the number of logged names is limited."""

@@ -8,6 +8,10 @@ from waypost.core import formats
 
 _UNIT = r"(?:([kmgt])(i?)[bo]?|b(?:ytes?)?|o(?:ctets?)?)?"
 _SIZE = re.compile(rf"([0-9]{{1,15}}(?:[.,][0-9]{{1,6}})?) *{_UNIT}", re.ASCII | re.IGNORECASE)
+_UNITS = (
+    *(("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20)),
+    *(("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)),
+)
 SNIFF_BYTES = 64
 """Number of bytes that are enough to detect the type."""
 UNKNOWN = "application/octet-stream"
@@ -99,6 +103,15 @@ def format_limit(count: int) -> str:
     if 0 < count < 10_000_000 and count % 1_000_000 == 0:
         return f"{count // 1_000_000} MB"
     return format_size(count)
+
+
+def exact_size(count: int) -> str:
+    """Return a size that `parse_size` reads as the same number: with at most two decimals, or else in bytes."""
+    for unit, factor in _UNITS:
+        amount = Decimal(count) / factor
+        if amount >= 1 and amount == round(amount, 2):
+            return f"{amount.normalize():f} {unit}"
+    return f"{count} byte" + "s" * (count != 1)
 
 
 def format_size(count: int) -> str:
