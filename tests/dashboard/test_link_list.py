@@ -88,6 +88,11 @@ def test_list_is_filtered_by_periods_of_the_statistics(ana: Person, dashboard: B
     assert set(_titles(dashboard.get("/links?period=90&from=2020-01-01&to=2020-01-02"))) == {"new", "recent", "old"}
     assert set(_titles(dashboard.get("/links?period=unknown"))) == {"new", "recent", "old"}
     assert set(_titles(dashboard.get("/links?period=all"))) == {"new", "recent", "old"}
+    assert set(_titles(dashboard.get("/links?period=&from=2020-01-01&to=2020-01-02"))) == {"new", "recent", "old"}
+    assert _titles(dashboard.get("/links?period=days&from=2020-01-01&to=2020-01-02")) == []
+    assert _titles(dashboard.get("/links?from=2020-01-01&to=2020-01-02")) == []
+    with_days = dashboard.get("/links?period=7&from=2020-01-01&order=click").text
+    assert 'href="/dashboard/links?order=click"' in with_days, "the chip of the period removes the days too"
     page = dashboard.get("/links?period=7").text
     assert list(_chips(page)) == ["Created: 7 days"]
     assert re.search(r'<option value="7" selected>\s*7 days', page)

@@ -278,6 +278,17 @@ def test_branded_domain_does_not_serve_the_page(ana: Person, service: AsgiClient
 
 
 @ON_SQLITE
+def test_search_for_the_first_visit_of_a_campaign_is_limited_too(
+    ana: Person, visitor: AsgiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies = {**attempt_limits.POLICIES, "shared statistics": (attempt_limits.Limit("statistics from {network}", 1),)}
+    monkeypatch.setattr(attempt_limits, "POLICIES", policies)
+    campaign = ana.add("campaign", name="Deals")
+    assert visitor.get(_share(ana, campaign, "campaign")).status_code == 429
+    assert visitor.get(_share(ana, campaign, "campaign", days=7)).status_code == 429, "the search was the only attempt"
+
+
+@ON_SQLITE
 def test_visitors_share_results_and_are_limited(
     ana: Person, visitor: AsgiClient, spring: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

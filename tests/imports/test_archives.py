@@ -124,6 +124,31 @@ def test_saved_views_and_styles_are_imported_and_removed_by_undo(
     assert _presets(new) == {**before, "Blue": {"foreground": "#000003"}}
 
 
+def test_imported_presets_have_known_settings_and_are_limited(
+    ana: Person, settings: Settings, cleo: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _save(ana, "qr", "Blue", {"foreground": "#102040", "data": "https://elsewhere.example/", "token": "x"})
+    _save(ana, "qr", "Empty", {"data": "https://elsewhere.example/"})
+    _save(ana, "links", "View", {"q": "shop", "next": "/elsewhere"})
+    for number in range(3):
+        _save(ana, "links", f"Further {number}", {"q": "boots"})
+    new, new_settings = cleo
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    monkeypatch.setattr(presets, "MAX", 2)
+    plan(new, new_settings, archive)
+    c = schema.import_parts.c
+    query = select(c.content).where(c.sheet == "presets", c.account == new.account)
+    contents = new.database.read(lambda tx: tx.execute(query).scalars().all())
+    stored = [row for content in contents for row in content["rows"]]
+    assert [(kind, name) for kind, name, _ in stored] == [("qr", "Blue"), ("links", "View"), ("links", "Further 0")]
+    apply.apply(new.database, new.account, new_settings)
+    assert _presets(new) == {
+        "Blue": {"foreground": "#102040"},
+        "View": {"q": "shop"},
+        "Further 0": {"q": "boots"},
+    }
+
+
 def test_import_of_an_archive_into_its_own_account_keeps_presets_after_undo(
     ana: Person, settings: Settings, tmp_path: Path
 ) -> None:

@@ -75,9 +75,9 @@ form.addEventListener("click", (event) => {
     if (field.type === "checkbox") field.checked = Boolean(value);
     else field.value = value;
   }
-  const [first] = [form.elements[fields[0][0]]].flat();
-  first.dispatchEvent(new Event("input", { bubbles: true }));
-  if (!button.closest("fieldset")) first.focus();
+  const first = fields.flatMap(([name]) => form.elements[name] ?? [])[0];
+  first?.dispatchEvent(new Event("input", { bubbles: true }));
+  if (!button.closest("fieldset")) first?.focus();
 });
 
 /** Returns whether the form has these values; a logo does not count, as on the server. */

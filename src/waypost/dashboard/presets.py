@@ -17,7 +17,7 @@ from waypost.db.schema import presets
 
 MAX = 50
 """Presets of a kind that an account can save."""
-MAX_SETTINGS, MAX_SETTING = 20, 255
+MAX_SETTING = 255
 """Settings that a preset has at most, and characters of each."""
 Kind = Literal["links", "qr"]
 """`links`: a view of the list of links. `qr`: a style of QR codes."""

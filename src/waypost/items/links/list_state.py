@@ -88,11 +88,18 @@ def parse(context: PageContext) -> ListQuery:
     )
 
 
+def has_days(parameters: Mapping[str, str]) -> bool:
+    """Return whether the days `from` and `to` restrict a list. Addresses of earlier versions have no `period`."""
+    return parameters.get("period", "days") == "days"
+
+
 def _period(context: PageContext) -> tuple[str, date | None, date | None]:
     """Return the period of the query, and its days if the user chose them."""
     preset = context.query("period")
     if preset in dict(PERIODS):
         return preset, None, None
+    if not has_days(context.request.query_params):
+        return "", None, None
     first, last = _day(context.query("from")), _day(context.query("to"))
     return "days" if first or last else "", first, last
 

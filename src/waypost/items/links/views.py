@@ -13,13 +13,16 @@ from waypost.dashboard.i18n import gettext
 from waypost.dashboard.preferences import LINK_COLUMNS
 from waypost.dashboard.presets import Preset, PresetName
 from waypost.dashboard.routing import Router
+from waypost.items.links.list_state import has_days
 
 pages = Router()
+
 COLUMNS = "columns"
 """The parameter with the shown columns, which replace those that the browser keeps."""
 _LIST = "/dashboard/links"
 _FIRST_COLUMN = "link"  # is always shown
-_PARAMETERS = ("q", "status", "campaign", "channel", "domain", "period", "from", "to", "order")
+SETTINGS = ("q", "status", "campaign", "channel", "domain", "period", "from", "to", "order", COLUMNS)
+"""The parameters of a list that a view has."""
 _MAX_QUERY = 3000
 
 
@@ -60,7 +63,8 @@ def address(settings: Mapping[str, str]) -> str:
 
 def _settings(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return those parameters of a list that belong to a view and are set."""
-    values = {name: parameters.get(name, "").strip()[:255] for name in (*_PARAMETERS, COLUMNS)}
+    unused = () if has_days(parameters) else ("from", "to")
+    values = {name: parameters.get(name, "").strip()[:255] for name in SETTINGS if name not in unused}
     return {name: value for name, value in values.items() if value and (name, value) != ("order", "date")}
 
 

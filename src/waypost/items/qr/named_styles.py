@@ -7,6 +7,8 @@ from waypost.dashboard.forms import Form
 FIELDS = ("foreground", "background", "modules", "eyes", "level", "caption", "margin")
 _GRADIENT = ("color", "type", "angle")
 _MAX_LENGTH = 100
+SETTINGS = (*FIELDS, "blend", *(f"gradient.{name}" for name in _GRADIENT), "former")
+"""The names of the values of a style."""
 
 
 def settings_of(form: Form, *, logo: int | None) -> Mapping[str, str]:

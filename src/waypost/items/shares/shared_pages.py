@@ -108,9 +108,13 @@ def _locked(context: PageContext, shared: SharedItem, form: Form | None = None, 
 def _statistics(context: PageContext, shared: SharedItem) -> Response:
     share = shared.share
     key = ("bounds", share.id, share.firstday, share.lastday, share.days, share.timezone)
-    bounds: Bounds = context.services.results.get(
-        key, lambda: context.database.read(lambda tx: lookup.bounds(tx, share))
-    )
+
+    def find_bounds() -> Bounds:
+        if share.key[0] == "campaign":  # its first visit is among those of all its links
+            _limit(context, share)
+        return context.database.read(lambda tx: lookup.bounds(tx, share))
+
+    bounds: Bounds = context.services.results.get(key, find_bounds)
     period = periods.requested(context, bounds)
     loaded = _load(context, share, period)
     if context.query("format") == "csv":
@@ -142,18 +146,24 @@ def _load(context: PageContext, share: Share, period: Period) -> Loaded:
         loaded = statistics.load(tx, share.account, kind, item, period, visit_filter, events_days=days, group=group)
         # Events tell what the account did, titles of links are notes, and the addresses of files are secrets.
         loaded = replace(loaded, annotations=[], clicks_by_item={}, items={})
+        loaded = replace(loaded, imported=0) if kind == "campaign" else loaded
         loaded = statistics.with_places(tx, loaded, period.span, context.settings)
         return statistics.with_baseline(tx, loaded) if has_baseline else loaded
 
     def compute() -> Loaded:
-        subject = f"{kind} {item}"
-        if wait := context.rate_limiter.acquire("shared statistics", network=context.network, subject=subject):
-            raise too_many_attempts(wait)
+        _limit(context, share)
         return context.database.read(read)
 
     labels = tuple(sorted(visit_filter.labels.items()))
     key = (kind, item, has_baseline, period.span, period.preset, period.compared, period.bounds, labels)
     return context.services.results.get(key, compute)
+
+
+def _limit(context: PageContext, share: Share) -> None:
+    """Count a page that is not in the cache. Raises RATE_LIMITED."""
+    kind, item = share.key
+    if wait := context.rate_limiter.acquire("shared statistics", network=context.network, subject=f"{kind} {item}"):
+        raise too_many_attempts(wait)
 
 
 def _filter(context: PageContext, share: Share) -> VisitFilter:

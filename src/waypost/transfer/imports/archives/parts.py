@@ -1,8 +1,9 @@
 """Rows of an archive that belong to its items, such as statistics: checked, and stored with the plan in batches."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
@@ -15,6 +16,8 @@ from waypost.db.database import Database
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.schema import click_times, import_parts
 from waypost.db.schema.nouns import NOUNS
+from waypost.items.links import views
+from waypost.items.qr import named_styles
 from waypost.transfer.imports import plans
 from waypost.transfer.imports.file_source import FileSource
 from waypost.transfer.imports.sources.fields import Fields
@@ -47,7 +50,7 @@ def store(database: Database, account: int, plan: int, source: FileSource, check
         )
         kept = rows if is_empty else (row for row in rows if row[0] != ACCOUNT_KIND)
         if sheet == "presets":  # undo removes only those that the account did not have
-            kept = (row for row in rows if (row[0], folded(row[1])) not in used)
+            kept = _new_presets(rows, used)
         while batch := _next_rows(kept):
             content = {"service": source.service, "rows": batch, "adds_to_account": not is_empty}
             values.append({"account": account, "plan": plan, "sheet": sheet, "content": content})
@@ -57,6 +60,17 @@ def store(database: Database, account: int, plan: int, source: FileSource, check
                 values.clear()
     if values:
         database.write(lambda tx: _insert(tx, account, plan, values))
+
+
+def _new_presets(rows: Iterator[Row], used: set[tuple[str, str]]) -> Iterator[Row]:
+    """Yield the presets whose names are not used, at most as many of each kind as an account can have."""
+    seen, kinds = set(used), Counter[str]()
+    for row in rows:
+        key = (row[0], folded(row[1]))
+        if key not in seen and kinds[row[0]] < presets.MAX:
+            seen.add(key)
+            kinds[row[0]] += 1
+            yield row
 
 
 def _next_rows(rows: Iterator[Row]) -> list[Row]:
@@ -154,11 +168,14 @@ def _edit(row: Fields) -> Row | None:
 
 
 def _preset(row: Fields) -> Row | None:
-    name, settings = _text(row.text("name").strip(), _MAX_LABEL), row.pairs("settings")
-    if row.text("kind") not in get_args(presets.Kind) or not name or len(settings) > presets.MAX_SETTINGS:
-        return None
-    length = presets.MAX_SETTING
-    return [row.text("kind"), name, {_text(key, length): _text(value, length) for key, value in settings.items()}]
+    name, known = _text(row.text("name").strip(), _MAX_LABEL), _SETTINGS.get(row.text("kind"), ())
+    values = row.pairs("settings")
+    settings = {key: _text(values[key], presets.MAX_SETTING) for key in known if key in values}
+    return [row.text("kind"), name, settings] if name and settings else None
+
+
+_SETTINGS: Mapping[str, Sequence[str]] = {"links": views.SETTINGS, "qr": named_styles.SETTINGS}
+"""The names of the settings of each kind of preset."""
 
 
 def _is_counted(row: Fields) -> bool:
