@@ -12,7 +12,9 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.clicks.stats.reports import Span
+from waypost.clicks.stats.subjects import Subject
 from waypost.core import clock
+from waypost.dashboard import statistics
 from waypost.dashboard.periods import Period
 from waypost.db.schema import click_times
 
@@ -101,6 +103,21 @@ def test_running_period_is_compared_until_the_same_time() -> None:
     past = Period(Span(date(2026, 11, 1), date(2026, 11, 2), "day", _UTC))
     assert not past.is_running
     assert clock.text(past.previous_seconds()[1]) == "2026-11-01 00:00:00"
+
+
+@pytest.mark.usefixtures("fixed_clock")
+def test_hours_to_come_have_no_clicks_to_compare(ana: Person) -> None:
+    """The line of the period before ends at the present hour instead of falling to 0."""
+    link = ana.add("url", url=DESTINATION)
+    yesterday = clock.now() // 86_400 * 86_400 - 86_400
+    rows = [
+        {"account": ana.account, "kind": "link", "item": link, "at": yesterday + hour * 3600, "clicks": hour}
+        for hour in (3, 11, 20)
+    ]
+    ana.write(lambda tx: tx.execute(insert(click_times), rows))
+    today = Period(Span(date(2026, 11, 24), date(2026, 11, 24), "hour", _UTC))
+    compared = ana.database.read(lambda tx: statistics.compare(tx, Subject(ana.account, "link", link), today))
+    assert compared.clicks == [0, 0, 0, 3, *[0] * 7, 11]
 
 
 def test_tiles_show_change_since_the_period_before(ana: Person, dashboard: Browser) -> None:

@@ -21,7 +21,7 @@ function draw(canvas) {
   const positions = names.map((_, index) => index);
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
-  const before = rows.map((row) => Number(row.cells[4].textContent));
+  const before = rows.map(({ cells }) => (cells[4].textContent ? Number(cells[4].textContent) : null));
   const unfinished = table.dataset.unfinished;
   const events = eventsOf(canvas.dataset.chart);
   const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
@@ -107,7 +107,7 @@ function draw(canvas) {
                 .replace("{label}", () => headings[number])
                 .replace("{number}", () => formatNumber(series[index]));
             const earlier = document.createElement("div");
-            earlier.textContent = line(4, before);
+            earlier.textContent = before[index] == null ? "" : line(4, before);
             const happened = (events.get(index) ?? []).map((text) => {
               const row = document.createElement("div");
               row.textContent = text;

@@ -124,7 +124,10 @@ _NAMES = {"country": localized_names.country_name, "language": localized_names.l
 
 
 class Comparison(NamedTuple):
-    """The visits of the period before: the total, the clicks of each point, and of each item of a group."""
+    """The visits of the period before: the total, the clicks of each point, and of each item of a group.
+
+    Of a running period, the points that are still to come are missing.
+    """
 
     total: VisitCounts
     clicks: list[int]
@@ -310,7 +313,7 @@ def compare(tx: Connection, subject: Subject, period: Period) -> Comparison:
     first, after = period.previous_seconds()
     total, series = reports.over_time(tx, subject, period.previous, after)
     items = reports.clicks_by_item(tx, subject, first, after) if subject.members is not None else {}
-    return Comparison(total, [point.clicks for point in series], items)
+    return Comparison(total, _until(series, period.previous, after), items)
 
 
 def _compare_filtered(
@@ -322,7 +325,12 @@ def _compare_filtered(
         return Comparison(VisitCounts(), [])
     counts = filtered_report.counts_until(tx, account, visit_filter, period.previous, after)
     total, series = reports.summarize(period.previous, counts.times)
-    return Comparison(total, [point.clicks for point in series], counts.items)
+    return Comparison(total, _until(series, period.previous, after), counts.items)
+
+
+def _until(series: Sequence[reports.Point], span: reports.Span, after: int) -> list[int]:
+    """Return the clicks of the points that begin before the second `after`; the others have no counts to compare."""
+    return [point.clicks for point in series[: reports.point_starts(span)(after - 1) + 1]]
 
 
 def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str, Any]:
