@@ -41,7 +41,6 @@ class TcpProxy:
     _tunnels: set[_Tunnel] = field(default_factory=set)
     _is_cut: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
-    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def cut(self) -> None:
         """Reset all connections and every new one, until `restore`."""
@@ -86,9 +85,6 @@ class TcpProxy:
         assert done.wait(10)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         self.accepted += 1
         if self._is_cut:
             _abort(writer)
@@ -105,6 +101,8 @@ class TcpProxy:
         self._tunnels.discard(tunnel)
         for end in tunnel.writers:
             end.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await end.wait_closed()
 
     def _limit_buffers(self, tunnel: _Tunnel) -> None:
         for end in tunnel.writers if self.buffer else ():
@@ -140,10 +138,13 @@ class TcpProxy:
         ready.set()
         await stop.wait()
         server.close()
-        self._reset()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # A connection that was just accepted has a task that has not begun.
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            self._reset()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # for the end of connections that were aborted
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:
