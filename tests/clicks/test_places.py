@@ -47,6 +47,11 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
     return Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url, geo_file=str(file), geo_detail="on")
 
 
+@pytest.fixture
+def ingester() -> None:
+    """No ingester: the tests count themselves."""
+
+
 def _lines(link: int) -> bytes:
     """Clicks of six visitors in Munich, one of them twice, four in Passau, five in Berlin, and one elsewhere."""
     visitors = {"80.0": 6, "81.0": 4, "82.0": 5, "83.0": 1}

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,15 +19,22 @@ def _threads(keys: Sequence[float]) -> list[int]:
 
 
 def test_quick_requests_run_in_the_event_loop_until_two_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batcher, "_QUICK_SECONDS", 0.02)
-    monkeypatch.setattr(batcher, "_SLOW_DISK_SECONDS", 0.5)
-    seconds = [0, 0.03, 0, 0.03, 0.03, 0, 0]
+    now = 100.0
+    monkeypatch.setattr(batcher, "time", SimpleNamespace(monotonic=lambda: now))
+    slow, quick = batcher._QUICK_SECONDS * 2, 0.0
+
+    def work(keys: Sequence[float]) -> list[int]:
+        nonlocal now
+        now += sum(keys)
+        return [threading.get_ident()] * len(keys)
 
     async def main() -> list[bool]:
-        batches = Batcher(_threads, thread_name="test", is_quick=True)
+        nonlocal now
+        batches = Batcher(work, thread_name="test", is_quick=True)
+        seconds = [quick, slow, quick, slow, slow, quick, quick]
         in_loop = [await batches.run(key) == threading.get_ident() for key in seconds]
-        await asyncio.sleep(0.6)
-        in_loop.append(await batches.run(0) == threading.get_ident())
+        now += batcher._SLOW_DISK_SECONDS * 2
+        in_loop.append(await batches.run(quick) == threading.get_ident())
         batches.close()
         return in_loop
 
