@@ -29,8 +29,10 @@ _WITHOUT_SNAPSHOT = {
     "/dashboard/import/undo",
     "/dashboard/links/export",
     "/dashboard/overlays/{id:int}/answers/export",
+    "/dashboard/visits/live",
 }
-"""Downloads, which read while they are sent, pages that wait for other servers, one that reads in batches, icons."""
+"""Downloads and live visits, which read while they are sent, pages that wait for other servers,
+one that reads in batches, and icons."""
 _MIN_PAGES = 70
 
 

@@ -121,15 +121,6 @@ def test_search_continues_after_as_many_visits_as_a_page_reads(
     assert "Safari" in dashboard.get(match[1].replace("&amp;", "&")).text
 
 
-def test_newer_visits_are_returned_for_polling(dashboard: Browser, service: AsgiClient, spring: int) -> None:
-    match = re.search(r'data-newest="(\d+)"', dashboard.get("/visits").text)
-    assert match is not None
-    assert _rows(dashboard, f"?after={match[1]}") == []
-    _visit(service, "spring")
-    (row,) = _rows(dashboard, f"?after={match[1]}")
-    assert "Spring" in row
-
-
 def test_csv_has_the_visits_of_the_filter(dashboard: Browser, spring: int) -> None:
     response = dashboard.get("/visits?browser=Firefox&format=csv")
     assert response.headers["content-type"] == "text/csv; charset=utf-8"

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message
 
 from tests.support.compact import compact
 from tests.support.threads import join
+from waypost.http.server_sent_events import DRAINING
 
 _BACKGROUND = ("import", "export")
 """Names of threads that continue after the response to their request."""
@@ -80,6 +81,7 @@ class _Transport(httpx2.BaseTransport):
             "client": (self._address, 50_000),
             "server": (url.host, url.port or {"http": 80, "https": 443}[url.scheme]),
             "state": self._client.app_state.copy(),
+            DRAINING: True,  # live responses end at once
         }
         handle = partial(_handle, self._client.app, scope, request.read(), raises=self._raises)
         with self._client._portal_factory() as portal:

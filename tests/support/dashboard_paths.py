@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from waypost.server.routers import DASHBOARD_PAGES
 
 _NO_PAGES = re.compile(
-    r"export$|\.csv$|\.json$|\.webmanifest$|\.png$|\.js$|\{(?!id:int\})|/qr$(?<!/dashboard/qr)|/phone$"
+    r"export$|\.csv$|\.json$|\.webmanifest$|\.png$|\.js$|\{(?!id:int\})|/qr$(?<!/dashboard/qr)|/phone$|/live$"
 )
 """Paths of downloads, images, redirects and parts of other pages."""
 _VIEWS = (

@@ -1,31 +1,67 @@
-// The page of visits: new visits without reloading.
+// The page of visits: new visits as they happen.
 import { $ } from "./dom.js";
-import { TIMEOUT } from "./toast.js";
 
-const POLL_MS = 10_000;
 const MAX_ROWS = 500;
+const RETRY_MS = 10_000; // after an error for which the browser does not connect again
+const box = $("#visits");
+const live = $("#live");
+let stream, timer;
 
-/** Fetches the visits that are newer than the first row, and puts them above it. */
-async function addNewVisits() {
-  const box = $("#visits");
-  if (document.hidden || !box.dataset.newest) return;
-  const url = new URL(location.href);
-  url.searchParams.set("after", box.dataset.newest);
-  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const newer = $("#visits", page);
-  const rows = newer ? [...newer.querySelectorAll("tbody tr")] : [];
+const newestId = () => $("tr[data-id]", box)?.dataset.id;
+
+/** Puts a row at its place, which is nearly always the first one. */
+function insert(row, body) {
+  const next = [...body.rows].find((other) => Number(other.dataset.id) < Number(row.dataset.id));
+  body.insertBefore(row, next ?? null);
+}
+
+/** Adds the rows of a message that are not shown yet. */
+function add({ data }) {
+  const body = $("tbody", box);
+  if (!body) return location.reload(); // the first visits
+  const template = document.createElement("template");
+  template.innerHTML = data;
+  const rows = [...template.content.children].filter((row) => !$(`[data-id="${row.dataset.id}"]`, body));
   if (!rows.length) return;
-  if (newer.dataset.more || !$("tbody", box)) return location.reload(); // more than a page of them, or the first ones
-  box.dataset.newest = newer.dataset.newest;
-  for (const row of rows) row.classList.add("new");
-  $("tbody", box).prepend(...rows);
-  for (const row of [...box.querySelectorAll("tbody tr")].slice(MAX_ROWS)) row.remove();
+  for (const row of body.querySelectorAll(".new")) row.classList.remove("new");
+  for (const row of rows) {
+    row.classList.add("new");
+    insert(row, body);
+  }
+  for (const row of [...body.rows].slice(MAX_ROWS)) row.remove();
   const status = $("#new-visits");
   status.textContent = (rows.length === 1 ? status.dataset.one : status.dataset.many).replace("%", rows.length);
   document.dispatchEvent(new Event("times-added"));
 }
 
+function disconnect() {
+  clearTimeout(timer);
+  stream?.close();
+  stream = null;
+}
+
+function connect() {
+  disconnect();
+  if (document.hidden || live.getAttribute("aria-pressed") !== "true") return;
+  const url = new URL(box.dataset.live, location.href);
+  if (newestId()) url.searchParams.set("after", newestId());
+  stream = new EventSource(url);
+  stream.addEventListener("visits", add);
+  stream.addEventListener("gap", () => location.reload());
+  stream.addEventListener("error", () => {
+    if (stream?.readyState === EventSource.CLOSED) timer = setTimeout(connect, RETRY_MS);
+  });
+}
+
 $(".filters").addEventListener("change", ({ currentTarget }) => currentTarget.requestSubmit());
-setInterval(() => addNewVisits().catch(() => {}), POLL_MS); // after a fault, the next poll tries again
-document.addEventListener("visibilitychange", () => addNewVisits().catch(() => {}));
+if (live) {
+  live.hidden = false;
+  live.addEventListener("click", () => {
+    live.setAttribute("aria-pressed", String(live.getAttribute("aria-pressed") !== "true"));
+    connect();
+  });
+  document.addEventListener("visibilitychange", connect);
+  window.addEventListener("pagehide", disconnect);
+  window.addEventListener("pageshow", ({ persisted }) => persisted && connect());
+  connect();
+}

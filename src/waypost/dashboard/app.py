@@ -28,6 +28,7 @@ from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageCo
 from waypost.dashboard.forms import NO_FORM, SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
+from waypost.dashboard.live_visits import LiveVisits
 from waypost.dashboard.page_services import DryRun, PageServices, Preview
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
@@ -97,6 +98,7 @@ class Dashboard:
             bio_page=self.bio_page,
             dry_run=self.dry_run,
             favicons=self.favicons,
+            live_visits=LiveVisits(self.resources.database),
             secure=self.resources.settings.dashboard.startswith("https:"),
         )
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.core.errors import Kind, Problem
+from waypost.dashboard.live_visits import LiveVisits
 from waypost.db.signing import Signer
 from waypost.media.favicons import Favicons
 
@@ -80,6 +81,7 @@ class PageServices:
     secure: bool
     bio_page: Callable[..., str]
     favicons: Favicons
+    live_visits: LiveVisits
     results: ResultCache = field(default_factory=ResultCache)
 
     @property

@@ -21,6 +21,7 @@ from waypost.http.client_ip import network_of
 from waypost.http.connection_handoff import HandoffChannel
 from waypost.http.framing import Refused
 from waypost.http.security_headers import ISOLATION
+from waypost.http.server_sent_events import DRAINING
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_HEADERS = 200
@@ -245,6 +246,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """
         self.is_draining = True
         if self.is_busy():
+            self._running.scope[DRAINING] = True
             super().shutdown()
         else:
             seconds = _FIRST_REQUEST_SECONDS if self.is_new else _GRACE_SECONDS

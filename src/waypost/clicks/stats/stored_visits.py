@@ -1,7 +1,7 @@
 """The stored visits of an account: searched, newest first, and exported as CSV or JSON lines."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -84,6 +84,14 @@ def search(tx: Connection, account: int, visit_filter: VisitFilter, *, before: i
     if len(rows) > PAGE_SIZE:
         return VisitPage(rows[:PAGE_SIZE], rows[PAGE_SIZE - 1]["id"])
     return VisitPage(rows, oldest)
+
+
+def find(tx: Connection, account: int, visit_filter: VisitFilter, ids: Collection[int]) -> Sequence[RowMapping]:
+    """Return those of the visits with these ids that match, newest first."""
+    c = events.c
+    columns = [c[name] for name in _COLUMNS]
+    query = select(*columns).where(c.account == account, c.id.in_(ids), visit_filter.condition())
+    return tx.execute(query.order_by(c.id.desc())).mappings().all()
 
 
 def export(

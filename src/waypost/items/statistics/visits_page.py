@@ -1,27 +1,30 @@
-"""The page of single visits: filters, new visits without reloading, and CSV."""
+"""The page of single visits: filters, new visits as they happen, and CSV."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, RowMapping
 from starlette.responses import Response
 
 from waypost.clicks.stats import stored_visits
 from waypost.clicks.stats.stored_visits import DIMENSIONS, VisitFilter, VisitPage
 from waypost.core import clock
-from waypost.dashboard import downloads
+from waypost.dashboard import downloads, forms
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.i18n import format_day, gettext
+from waypost.dashboard.i18n import current_language, format_day, gettext
+from waypost.dashboard.live_visits import GAP, VISITS
 from waypost.dashboard.routing import Router
 from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visited_item_names import Item, Key, find_items
 from waypost.db.item_columns import CLICK_TOTALS
+from waypost.http import server_sent_events
 
 pages = Router()
 _KINDS = frozenset({*CLICK_TOTALS, "missing"})
 _SORTS = ("click", "bot", "preview", "other", "late")
 _ALL_SORTS = "all"
 _MAX_MS = 2**62
+_REFRESH_SECONDS = 10  # of the page without scripts, if its link for that was followed
 _MAX_NAME = 80  # characters of an item in a file name
 
 
@@ -30,17 +33,67 @@ def visits(context: PageContext) -> Response:
     visit_filter = _requested_filter(context)
     if context.query("format") == "csv":
         return _csv_response(context, visit_filter)
-    before, after = context.query_id("before"), context.query_id("after") or 0
+    before = context.query_id("before")
 
     def work(tx: Connection) -> tuple[VisitPage, Mapping[Key, Item]]:
-        page = stored_visits.search(tx, context.account, visit_filter, before=before, after=after)
+        page = stored_visits.search(tx, context.account, visit_filter, before=before, after=0)
         keys = {(row["kind"], row["item"]) for row in page.visits}
         if visit_filter.item is not None:
             keys.add((visit_filter.kind, visit_filter.item))
         return page, find_items(tx, context.account, keys)
 
     page, items = context.read_after_ingest(work)
-    return context.render("visits.html", **_context(context, visit_filter), page=page, items=items, before=before)
+    is_refreshed = before is None and context.query("live") == str(_REFRESH_SECONDS)
+    values: dict[str, Any] = {"page": page, "items": items, "before": before, "is_refreshed": is_refreshed}
+    response = context.render("visits.html", **_context(context, visit_filter), **values)
+    if is_refreshed:
+        response.headers["Refresh"] = str(_REFRESH_SECONDS)
+    return response
+
+
+@pages.get("/dashboard/visits/live", snapshot=False)
+def live_visits(context: PageContext) -> Response:
+    """Send the rows of new visits as server-sent events, from the visit `after` or that of `Last-Event-ID` on."""
+    visit_filter = _requested_filter(context)
+    newest = forms.parse_id(context.request.headers.get("last-event-id", "")) or context.query_id("after") or 0
+
+    def render(ids: Collection[int]) -> str:
+        return _rows(context, visit_filter, lambda tx: stored_visits.find(tx, context.account, visit_filter, ids))
+
+    def catch_up() -> str:
+        page = context.read(
+            lambda tx: stored_visits.search(tx, context.account, visit_filter, before=None, after=newest)
+        )
+        if not page.visits:
+            return ""
+        last = int(page.visits[0]["id"])
+        if len(page.visits) == stored_visits.PAGE_SIZE:  # there can be more
+            return server_sent_events.message(GAP, "", id=last)
+        rows = _rows(context, visit_filter, lambda _: page.visits)
+        return server_sent_events.message(VISITS, rows, id=last)
+
+    shown_alike = (context.language, context.region, context.time_zone.key, _own_query(context))
+    return context.services.live_visits.stream(context.account, shown_alike, render=render, catch_up=catch_up)
+
+
+def _rows(context: PageContext, visit_filter: VisitFilter, find: Callable[[Connection], Sequence[RowMapping]]) -> str:
+    """Return the rows of visits as HTML; "" if there are none."""
+    current_language.set(context.language)
+
+    def work(tx: Connection) -> tuple[Sequence[RowMapping], Mapping[Key, Item]]:
+        visits = find(tx)
+        return visits, find_items(tx, context.account, {(row["kind"], row["item"]) for row in visits})
+
+    visits, items = context.read(work)
+    if not visits:
+        return ""
+    values = _context(context, visit_filter)
+    return context.services.render_template("live_visits.html", context=context, visits=visits, items=items, **values)
+
+
+def _own_query(context: PageContext) -> Sequence[tuple[str, str]]:
+    """Return the query without the part that differs between equal pages."""
+    return tuple(pair for pair in context.request.query_params.multi_items() if pair[0] != "after")
 
 
 def _requested_filter(context: PageContext) -> VisitFilter:
