@@ -169,3 +169,32 @@ def test_host_of_absolute_target_replaces_that_of_header(
     client: ProtocolClient, protocol: type[LimitedProtocol], target: bytes, host: bytes, status: int
 ) -> None:
     assert _talk(client, protocol, [b"GET %b HTTP/1.1\r\nHost: %b\r\n\r\n" % (target, host)]) == [status]
+
+
+@PROTOCOLS
+@pytest.mark.parametrize(
+    ("target", "status", "location"),
+    [
+        (b"/spring?q=B\xc3\xbcro", 302, b"?q=B%C3%BCro"),
+        (b"/spring?q=B\xfcro", 302, b"?q=B%FCro"),
+        (b"/spr\xc3\xafng", 404, b""),
+        (b"/api/urls?q=B\xc3\xbcro", 401, b""),
+    ],
+)
+def test_target_that_is_not_encoded_is_read_as_if_it_were(
+    client: ProtocolClient, protocol: type[LimitedProtocol], target: bytes, status: int, location: bytes
+) -> None:
+    pipe = client.connect(protocol)
+    for _ in range(2):  # the second one on a used connection
+        client.send(pipe, [b"GET %b HTTP/1.1\r\n" % target + HOST + b"\r\n"])
+        response = pipe.receive()
+        assert _statuses(response) == [status]
+        assert location in response
+
+
+@PROTOCOLS
+def test_body_that_is_not_ascii_is_not_changed(client: ProtocolClient, protocol: type[LimitedProtocol]) -> None:
+    body = b"GET /\xff HTTP/1.1\r\n\r\n"
+    head = b"POST /api/url/add HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % len(body)
+    assert _talk(client, protocol, [head, body]) == [401]
+    assert _talk(client, protocol, [b"\x16\x03\x01\x02\xff /\xff\r\n\r\n"]) == [400]

@@ -120,7 +120,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         was_in_headers = self._is_in_headers
         self._unset_keepalive_if_required()
-        self._parse(data)
+        self._parse(data if self.is_in_message else framing.with_encoded_target(data))
         if was_in_headers and self._is_in_headers and not self.transport.is_closing():
             self._unparsed_bytes += len(data)
             if self._unparsed_bytes > MAX_HEADER_BYTES:

@@ -15,6 +15,8 @@ Headers = list[tuple[bytes, bytes]]
 """Names in lower case, and values."""
 HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)([^#]*)")
+_RAW_TARGET = re.compile(rb"[A-Z]{3,7} (/[^\s\x00-\x1f\x7f]*)")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 class Refused(Exception):
@@ -30,6 +32,18 @@ def new_parser(protocol: object) -> HttpRequestParser:
     parser = HttpRequestParser(protocol)
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     return parser
+
+
+def with_encoded_target(data: bytes) -> bytes:
+    """Return data that begins with a request, its path and query percent-encoded where they are not ASCII.
+
+    curl sends a query as it was typed, which llhttp refuses and other servers accept.
+    """
+    line = data.partition(b"\r\n")[0]
+    if line.isascii() or (match := _RAW_TARGET.match(line)) is None:
+        return data
+    target = _NOT_ASCII.sub(lambda byte: b"%%%02X" % ord(byte[0]), match[1])
+    return data[: match.start(1)] + target + data[match.end(1) :]
 
 
 def without_upgrade(parser: HttpRequestParser, target: bytes, headers: Headers) -> bytes:
