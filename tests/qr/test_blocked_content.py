@@ -22,7 +22,7 @@ BLOCKED: tuple[tuple[str, Any], ...] = (
     ("vcard", _VCARD.format("URL:https\\://evil.example")),
     ("vcard", _VCARD.format("URL;ENCODING=QUOTED-PRINTABLE:https=3A=2F=2Fevil=2Eexample=2F")),
     ("vcard", {"fname": "X", "site": "a.example", "street": "evil.example"}),
-    ("event", "BEGIN:VEVENT\r\nSUMMARY:x\r\nURL:http://ev\r\n il.example\r\nEND:VEVENT"),
+    ("event", "BEGIN:VEVENT\r\nSUMMARY:x\r\nDTSTART:20300501\r\nURL:http://ev\r\n il.example\r\nEND:VEVENT"),
     ("event", {"title": "x", "start": "2030-01-01", "description": "see evil.example"}),
     ("text", "see evil.example"),
     ("text", "see (EVIL.example)!"),

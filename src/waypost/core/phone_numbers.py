@@ -20,8 +20,10 @@ _SERVICE_CODE = re.compile(r"(?=.{0,9}[0-9])[0-9]{0,6}[*#][0-9*#]{1,40}\Z")
 _COUNTRY_CODE = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9][0-9]")
 _MIN_INTERNATIONAL = 7
 _LONGEST_AREA, _LONGEST_AREA_ABROAD = 6, 8  # digits, with trunk prefix and country code: 035602, +49 (0)35602
-_TRUNK_PREFIXES = {"7": "8", "36": "06", "375": "8", "993": "8"}
+_TRUNK_PREFIXES = {"7": "8", "36": "06", "370": "8", "375": "8", "993": "8"}
 """The digits before a number that is dialed within the country, by country code; "0" elsewhere."""
+_LENGTHS = {"7": 10, "370": 8, "375": 9, "993": 8}
+"""The digits after the country code, where an 8 can be a trunk prefix or the first one of them."""
 _ZERO_STAYS = frozenset("39 47 225 226 229 241 242 378 379 800 881 888 992".split())
 """Country codes with numbers that begin with 0, which is dialed from everywhere."""
 
@@ -119,9 +121,11 @@ def _dialed(number: str, field: str) -> tuple[str, str]:
         return bare, fault if "(0)" in rest else ""
     rest = rest.removeprefix(f"({trunk})")
     digits = _without_brackets(rest)
-    if digits.startswith("0"):
+    is_too_long = digits.startswith(trunk) and len(digits) - len(trunk) >= _LENGTHS.get(code, len(digits))
+    if digits.startswith("0") or is_too_long:
         repaired = f"+{code}{digits.removeprefix(trunk).lstrip('0')}"
-        fault = f"{field} has a 0 after +{code}, which is not dialed from abroad. Write {repaired}."
+        prefixed = trunk if digits.startswith(trunk) else "0"
+        fault = f"{field} has {prefixed} after +{code}, which is not dialed from abroad. Write {repaired}."
         return f"{prefix}{code}{digits}", fault
     fault = f"{field} has (0) within the number. Leave it out, or write 0 without brackets."
     return f"{prefix}{code}{digits}", fault if "(0)" in rest else ""

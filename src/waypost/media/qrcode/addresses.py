@@ -33,12 +33,14 @@ _RECIPIENTS_END = re.compile(r"[?&;]")
 _CHAT_NUMBER = re.compile(r"[+(]?[0-9(]")
 
 
-def email(value: str, *, field: str = "data.email") -> str:
-    """Return one e-mail address, its host in ASCII (decision 64)."""
+def email(value: str, *, field: str = "data.email", is_only: bool = True) -> str:
+    """Return one e-mail address, its host in ASCII (decision 64). `is_only`: the field cannot have several."""
     address = _SCHEME.sub("", line(value), count=1)
     try:
         parts = validate_email(address, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
+        if is_only:
+            raise invalid("data", f"{field} must be an e-mail address, such as ana@example.com.") from error
         message = f"{field} must be a valid e-mail address, such as ana@example.com. Separate several with commas."
         raise invalid("data", message) from error
     return f"{parts.local_part}@{parts.ascii_domain}"
@@ -52,7 +54,7 @@ def mailto(typed: str, subject: str, body: str) -> tuple[Mapping[str, str], Sequ
             raise invalid("data", f"data.{name} differs from the one in data.email; send one of them.")
         fields[name] = value or fields.get(name, "")
     for name in _RECIPIENTS:
-        addresses = [email(part) for part in _SEPARATOR.split(fields.get(name, "")) if part.strip()]
+        addresses = [email(part, is_only=False) for part in _SEPARATOR.split(fields.get(name, "")) if part.strip()]
         fields[name] = ",".join(addresses)
     if not fields["to"]:
         raise invalid("data", "data.email must have a recipient, such as ana@example.com.")
@@ -88,18 +90,27 @@ def _decoded(value: str, name: str) -> str:
     return text if name == "body" else line(text, name=f"data.{name}")
 
 
-def url(value: str, settings: "Settings") -> tuple[str, str]:
-    """A web address, or one with an app scheme that the administrator allows (decision 44)."""
-    address = validation.stored(line(value), field="data", schemes=settings.schemes)
-    return to_uri(address), validation.fault(address, field="data") or _fault(address)
+def url(value: str, settings: "Settings", *, field: str = "data") -> tuple[str, str]:
+    """A web address, or one with an app scheme that the administrator allows (decision 44). Errors name `field`."""
+    address = _stored(line(value, name=field), field, settings.schemes)
+    return to_uri(address), validation.fault(address, field=field) or _fault(address)
 
 
-def web(value: str) -> tuple[str, str]:
-    """A web address for a card or an event; `example.com` alone is meant so too."""
-    address = line(value)
-    is_host = "://" not in address and not any(map(str.isspace, address))
-    address = validation.stored(f"https://{address}" if is_host else address, field="data")
-    return to_uri(address), validation.fault(address, field="data")
+def web(value: str, *, field: str) -> tuple[str, str]:
+    """A web address for a card or an event; `example.com` alone is meant so too. Errors name `field`."""
+    typed = line(value, name=field)
+    is_host = "://" not in typed and not any(map(str.isspace, typed))
+    address = _stored(f"https://{typed}" if is_host else typed, field)
+    is_other = is_host and validation.complete_url(typed) == typed  # such as an e-mail address, or mailto:
+    other = f"{field} must begin with http:// or https://." if is_other else ""
+    return to_uri(address), other or validation.fault(address, field=field)
+
+
+def _stored(address: str, field: str, schemes: frozenset[str] = frozenset()) -> str:
+    try:
+        return validation.stored(address, field=field, schemes=schemes)
+    except Problem as problem:
+        raise invalid("data", problem.message) from problem
 
 
 def _fault(address: str) -> str:
@@ -136,7 +147,7 @@ def _message_fault(parts: SplitResult) -> str:
 
 def _mail_fault(parts: SplitResult) -> str:
     for recipient in filter(None, parts.path.split(",")):
-        email(unquote(recipient), field="data")
+        email(unquote(recipient), field="data", is_only=False)
     return ""
 
 

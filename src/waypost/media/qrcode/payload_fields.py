@@ -139,9 +139,9 @@ _FLAGS: dict[Any, bool] = {
 
 
 def _decimal(text: str) -> Decimal:
-    """Parse a number; NaN if it is none."""
+    """Parse a number; NaN if it is none, as with the underscores and other digits that Python would read."""
     try:
-        return Decimal(text)
+        return Decimal(text) if text.isascii() and "_" not in text else Decimal("nan")
     except InvalidOperation:
         return Decimal("nan")
 
@@ -296,7 +296,8 @@ def degrees(value: str, most: int, name: str) -> str:
     if not number.is_finite() or abs(number) > most:
         raise invalid("data", f"data needs a {name} from -{most} to {most}, such as 52.52.")
     text = f"{round(number, 7):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def coin(currency: str, address: str, parameters: Mapping[str, str]) -> str:

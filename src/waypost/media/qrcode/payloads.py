@@ -87,7 +87,8 @@ def _link(data: str, settings: Settings) -> Content:
 
 
 def _link_object(data: payload_fields.Fields, settings: Settings) -> Content:
-    return _link(data.needed("link"), settings)
+    uri, fault = addresses.url(data.needed("link"), settings, field="data.link")
+    return Content("link", uri, uri=uri, fault=fault)
 
 
 def _email(data: str, _settings: Settings) -> Content:
@@ -168,7 +169,7 @@ def _network(ssid: str, password: str, encryption: str, *, hidden: bool = False)
 
 def _vcard(data: str, _settings: Settings) -> Content:
     card = vcard.whole_card(data) or vcard.vcard(vcard.named(payload_fields.line(data)))
-    return Content("vcard", card, file=card, name=vcard.name_in(card), fault=vcard.other_card_fault(data))
+    return Content("vcard", card, file=card, name=vcard.name_in(card), fault=vcard.card_fault(data))
 
 
 def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
@@ -176,24 +177,24 @@ def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     values = {name: data.text(name, lines=name in vcard.MULTILINE_FIELDS) for name in vcard.CARD_FIELDS}
     card = vcard.vcard(values)
     faults = [vcard.checked(name, values[name])[1] for name in vcard.CHECKED_FIELDS if values[name]]
-    fault = next(filter(None, [*faults, _web_fault(values["site"])]), "")
+    fault = next(filter(None, [*faults, _web_fault(values["site"], "data.site")]), "")
     return Content("vcard", card, file=card, name=vcard.name_in(card), fault=fault)
 
 
 def _event(data: str, _settings: Settings) -> Content:
     calendar = vcard.whole_calendar(data)
-    return Content("event", calendar, file=calendar, name="event")
+    return Content("event", calendar, file=calendar, name="event", fault=vcard.calendar_fault(calendar))
 
 
 def _event_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     title = data.needed("title")
     text = {name: data.text(name, lines=name == "description") for name in ("location", "description", "url")}
     calendar = vcard.calendar(title, data.needed("start"), data.text("end"), text)
-    return Content("event", calendar, file=calendar, name=title, fault=_web_fault(text["url"]))
+    return Content("event", calendar, file=calendar, name=title, fault=_web_fault(text["url"], "data.url"))
 
 
-def _web_fault(address: str) -> str:
-    return addresses.web(address)[1] if address else ""
+def _web_fault(address: str, field: str) -> str:
+    return addresses.web(address, field=field)[1] if address else ""
 
 
 def _geo(data: str, _settings: Settings) -> Content:
@@ -237,8 +238,8 @@ def _app(data: str, settings: Settings) -> Content:
 
 def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
     """Return the URL per device: its app store, otherwise `url`, otherwise any URL."""
-    typed = [data.text(name) for name in ("apple", "google", "url")]
-    read = [addresses.url(text, settings) if text else ("", "") for text in typed]
+    typed = {name: data.text(name) for name in ("apple", "google", "url")}
+    read = [addresses.url(text, settings, field=f"data.{name}") if text else ("", "") for name, text in typed.items()]
     apple, google, url = (uri for uri, _ in read)
     if not (apple or google or url):
         raise invalid("data", "data must have apple, google or url: the page of the app in a store.")

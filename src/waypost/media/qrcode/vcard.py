@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from waypost.core import clock
-from waypost.core.errors import invalid
+from waypost.core.errors import Problem, invalid
 from waypost.media.qrcode.addresses import email, web
 from waypost.media.qrcode.payload_fields import crlf, phone
 
@@ -34,6 +34,13 @@ _ESCAPED = re.compile(r"\\(.)")
 _LONGEST_LINE = 75  # bytes
 _NAME = re.compile(r"^FN[^:\r\n]*:([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
 _OTHER_CARD = re.compile(r"(MECARD|BIZCARD|N|FN):", re.IGNORECASE)
+_VERSION = re.compile(r"^VERSION:[234]\.[0-9]\s*$", re.MULTILINE | re.IGNORECASE)
+_TEL = re.compile(r'^(?:[A-Z0-9-]+\.)?TEL(?:;(?:"[^"\r\n]*"|[^":\r\n])*)?:([^\r\n]+)', re.MULTILINE | re.IGNORECASE)
+_START = re.compile(
+    r"^DTSTART(?:;(?:\"[^\"\r\n]*\"|[^\":\r\n])*)?:[0-9]{8}(?:T[0-9]{6}Z?)?\s*$", re.MULTILINE | re.IGNORECASE
+)
+_BYTE_ORDER_MARK = "\ufeff"
+"""At the beginning of a text from a file."""
 _YEARS = (1000, 9998)  # an event may end in the year after
 _TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%SZ")
 
@@ -53,7 +60,7 @@ def vcard(fields: Mapping[str, str]) -> str:
         *(f"{head}:{escaped(checked(name, values[name])[0])}" for name, head in _CHECKED.items() if values[name]),
     ]
     if values["site"]:
-        lines.append(f"URL:{web(values['site'])[0]}")
+        lines.append(f"URL:{web(values['site'], field='data.site')[0]}")
     address = [values[name] for name in ("street", "city", "state", "zip", "country")]
     if any(address):
         lines.append(f"ADR;TYPE=WORK:;;{';'.join(escaped(part) for part in address)}")
@@ -85,7 +92,7 @@ def named(full: str) -> dict[str, str]:
 
 def whole_card(data: str) -> str | None:
     """The card, if the text is one; None when it is a name."""
-    text = data.strip()
+    text = data.removeprefix(_BYTE_ORDER_MARK).strip()
     if not text.upper().startswith("BEGIN:VCARD"):
         return None
     if not text.upper().endswith("END:VCARD") or not _NAME.search(text):
@@ -93,11 +100,24 @@ def whole_card(data: str) -> str | None:
     return crlf(text) + "\r\n"
 
 
-def other_card_fault(data: str) -> str:
-    """Return why a text that would be a name is none: a card in the format of another program; "" if it is a name."""
-    if not _OTHER_CARD.match(data.strip()):
+def card_fault(data: str) -> str:
+    """Return why no phone can use a text that is a name or a whole card: it has another format, for example; or ""."""
+    if _OTHER_CARD.match(data.strip()):
+        return (
+            "data is a card in another format. Send an object with fname, lname and phone, or a card from BEGIN:VCARD."
+        )
+    card = _FOLD.sub("", whole_card(data) or "")
+    if card and not _VERSION.search(card):
+        return "data has no VERSION:, without which phones do not read a card. Add the line VERSION:3.0."
+    return next(filter(None, map(_number_fault, _TEL.findall(card))), "")
+
+
+def _number_fault(value: str) -> str:
+    """Return why a number in a card cannot be dialed; "" if it can, or if it is a word, too."""
+    try:
+        return phone(_ESCAPED.sub(r"\1", value), field="data").fault
+    except Problem:
         return ""
-    return "data is a card in another format. Send an object with fname, lname and phone, or a card from BEGIN:VCARD."
 
 
 def readings(text: str) -> tuple[str, ...]:
@@ -133,19 +153,27 @@ def calendar(title: str, start: str, end: str, fields: Mapping[str, str]) -> str
         if fields[name]:
             lines.append(f"{head}:{escaped(fields[name])}")
     if fields["url"]:
-        lines.append(f"URL:{web(fields['url'])[0]}")
+        lines.append(f"URL:{web(fields['url'], field='data.url')[0]}")
     return _joined([*lines, "END:VEVENT", "END:VCALENDAR"])
 
 
 def whole_calendar(data: str) -> str:
     """A calendar or an event that was written elsewhere."""
-    text = data.strip()
+    text = data.removeprefix(_BYTE_ORDER_MARK).strip()
     upper = text.upper()
     if upper.startswith("BEGIN:VEVENT") and upper.endswith("END:VEVENT"):
         text = f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//waypost//QR//EN\r\n{text}\r\nEND:VCALENDAR"
     elif not (upper.startswith("BEGIN:VCALENDAR") and upper.endswith("END:VCALENDAR")):
         raise invalid("data", "data must be an object with title and start, or a whole text from BEGIN:VCALENDAR.")
     return crlf(text) + "\r\n"
+
+
+def calendar_fault(calendar: str) -> str:
+    """Return why no phone can add the event of a whole calendar; "" if one can."""
+    text = _FOLD.sub("", calendar)
+    if "BEGIN:VEVENT" in text.upper() and _START.search(text):
+        return ""
+    return "data needs an event with its start, such as DTSTART:20300501T090000Z."
 
 
 def escaped(value: str) -> str:
