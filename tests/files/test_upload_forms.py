@@ -70,10 +70,19 @@ def test_form_without_name_in_path_is_stored_under_name_of_part(ana: Person) -> 
         (_disposition("file", "=?unknown?b?eA==?="), "=?unknown?b?eA==?="),
         (_disposition("file", "\u200eWhatsApp \u200fChat.zip"), "WhatsApp Chat.zip"),
         (_disposition("file", "C:\\folder\\b.txt"), "b.txt"),
+        (_disposition("file", "/home/ana/c.txt"), "c.txt"),
+        (_disposition("file", "folder/größe.txt"), "größe.txt"),
+        (f"{_FILE_PART}; filename*=utf-8''folder%2Fgr%C3%B6%C3%9Fe.txt", "größe.txt"),
     ):
         created = _send(ana, _form((head, b"content")), "/files/upload")
         assert created.status_code == 200, (head, created.text)
         assert ana.details("file", created.json()["id"])["filename"] == name
+
+
+def test_name_in_the_characters_of_windows_is_kept(ana: Person) -> None:
+    head = _disposition("file", "größe €.txt").encode("cp1252")
+    created = _send(ana, b"--x\r\n" + head + b"\r\n\r\ncontent\r\n--x--\r\n", "/files/upload").json()
+    assert ana.details("file", created["id"])["filename"] == "größe €.txt"
 
 
 def test_body_without_form_and_name_is_rejected(ana: Person, tmp_path: Path) -> None:
@@ -120,7 +129,7 @@ def test_form_type_without_boundary_is_rejected(ana: Person, tmp_path: Path) -> 
 
 
 def test_invalid_name_of_part_is_rejected(ana: Person, tmp_path: Path) -> None:
-    for name in ("..", "a/b.txt", "a\x1bb", "a\u202eb", "x" * 256):
+    for name in ("..", "a/..", "a\x1bb", "a\u202eb", "x" * 256):
         response = _send(ana, _form((_disposition("file", name), b"content")), "/files/upload")
         assert (response.status_code, response.json()["field"]) == (400, "filename"), name
     assert _is_empty(ana, tmp_path)

@@ -9,8 +9,11 @@ NEVER = "9999-12-31 23:59:59"
 """`expires` of an account that never expires (decision 14)."""
 
 _DATE = r"\d{4}-\d\d-\d\d"
-_TIME = r"[ T]([01]\d|2[0-3]):\d\d(:\d\d([.,]\d{1,9})?)?"
-_OFFSET = r"Z|[+-]\d\d:?\d\d| [+-]\d{4}( [A-Z]{3,5})?"  # RFC 3339, and as Go prints times
+_TIME = r"[ Tt]([01]\d|2[0-3]):\d\d(:\d\d([.,]\d{1,9})?)?"
+_OFFSET = (
+    r"[Zz]|[+-]\d\d(:?\d\d)?| [+-]\d{4}( [A-Z]{3,5})?"  # RFC 3339, and as PostgreSQL and Go print times
+    r"| (UTC|GMT)"  # as Ruby does
+)
 _UNESCAPED_OFFSET = r" {1,2}\d\d:?\d\d( [A-Z]{3,5})?"  # in a query, a `+` that is not escaped becomes a blank
 _TIMESTAMP = re.compile(f"(?P<moment>{_DATE}(?P<time>{_TIME})?)(?P<offset>{_OFFSET}|{_UNESCAPED_OFFSET})?", re.ASCII)
 
@@ -39,7 +42,12 @@ def local(second: int, zone: tzinfo) -> datetime:
 
 
 def zone(name: str) -> ZoneInfo | None:
-    """Return the time zone of a name such as `Europe/Berlin`; None for an unknown name."""
+    """Return the time zone of a name such as `Europe/Berlin`; None for an unknown name.
+
+    Names begin with a capital. Other files of zones, such as `localtime` and `right/UTC`, are those of the machine.
+    """
+    if not name[:1].isupper() or name == "Factory":
+        return None
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):  # zoneinfo raises them for names that are paths, folders or too long
@@ -59,18 +67,20 @@ def is_day(value: str) -> bool:
 def last_second(value: str, zone: tzinfo = UTC) -> int:
     """Return the last second that an expiry date includes; a date alone includes the whole day (decisions 21, 43).
 
-    The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, or a time as in RFC 3339 or as Go prints it
-    (`2026-01-31 09:30:00.5 +0200 CEST`); the `+` of the offset can be a blank. Without an offset it is in `zone`.
-    Raises ValueError for other values.
+    The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, or a time as in RFC 3339, or as PostgreSQL (`… 09:30:00+02`),
+    Ruby (`… 09:30:00 UTC`) or Go (`2026-01-31 09:30:00.5 +0200 CEST`) print it; the `+` of the offset can be a blank.
+    Without an offset it is in `zone`. Raises ValueError for other values.
     """
     match = _TIMESTAMP.fullmatch(value)
     if match is None or (match["offset"] and not match["time"]):
         raise ValueError("not a date")
-    offset = (match["offset"] or "").strip().partition(" ")[0]
+    offset = (match["offset"] or "").strip().partition(" ")[0].upper()
+    if offset in ("UTC", "GMT"):
+        offset = "Z"
     if offset[:1].isdigit():
         offset = f"+{offset}"
     try:
-        moment = datetime.fromisoformat(match["moment"].replace(",", ".") + offset)
+        moment = datetime.fromisoformat(match["moment"].upper().replace(",", ".") + offset)
         if not match["time"]:
             moment = moment.replace(hour=23, minute=59, second=59, fold=1)  # the last one, where midnight comes twice
         if moment.tzinfo is None:

@@ -169,23 +169,32 @@ class _End:
 _END = _End()
 
 
-def _decode(value: bytes, field: str) -> str:
+def _decode(value: bytes, field: str, *, errors: str = "replace") -> str:
     """Return the text. Raises INVALID on the field if it contains a NUL character, which no database stores."""
     if b"\0" in value:
         raise invalid(field, f"{field} must not contain NUL characters.")
-    return value.decode("utf-8", "replace")
+    return value.decode("utf-8", errors)
 
 
 def _file_name(disposition: bytes, plain: bytes | None) -> str | None:
     """Return the file name of a part: that of `filename*`, if both are there (RFC 6266, section 4.3).
 
-    `plain` is `filename`, which has the browser's escapes for quotes and line breaks, or is one encoded word.
+    `plain` is `filename`, which has the browser's escapes for quotes and line breaks, or is one encoded word. Of a
+    path, as programs and folders of browsers send, only the name is used (RFC 7578, section 4.2).
     """
-    extended = _extended_name(disposition)
-    if extended or plain is None:
-        return extended
-    name = _decode(plain, "file").replace("%22", '"').replace("%0D", "").replace("%0A", "")
-    return _decoded_word(name) if _ENCODED_WORD.fullmatch(name) else name
+    name = _extended_name(disposition)
+    if not name and plain is not None:
+        name = _decode_name(plain).replace("%22", '"').replace("%0D", "").replace("%0A", "")
+        name = _decoded_word(name) if _ENCODED_WORD.fullmatch(name) else name
+    return name and name.rpartition("/")[2]
+
+
+def _decode_name(value: bytes) -> str:
+    """Return a file name; one that is not UTF-8 has the characters of Windows, whose programs send it, such as curl."""
+    try:
+        return _decode(value, "file", errors="strict")
+    except UnicodeDecodeError:
+        return value.decode("cp1252", "replace")
 
 
 def _decoded_word(name: str) -> str:
