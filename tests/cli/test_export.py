@@ -47,6 +47,13 @@ def test_export_that_cannot_be_written_names_the_file(run_migrated: RunCommand) 
     assert run_migrated("export", "--account", "ben", "ben.zip").code == 1
 
 
+def test_archive_is_not_written_to_csv_file(run_migrated: RunCommand, working_folder: Path) -> None:
+    run_migrated(*ANA)
+    result = run_migrated("export", "--account", "ana", "links.CSV")
+    assert (result.code, "--links-as" in result.err) == (2, True)
+    assert not (working_folder / "links.CSV").exists()
+
+
 def test_dub_export_is_read_by_import(run_migrated: RunCommand, working_folder: Path) -> None:
     key = run_migrated(*ANA, "--json").json["apikey"]
     run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben")

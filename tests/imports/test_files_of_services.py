@@ -5,7 +5,9 @@ import gzip
 import io
 import json
 import lzma
+import re
 import sqlite3
+import zipfile
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +97,32 @@ def test_rows_of_every_statement_of_a_dump_are_planned_or_named(
     for size in (1, 7, 100):
         monkeypatch.setattr(yourls_dump, "_CHUNK", size)
         assert list(yourls_dump.rows(io.BytesIO(STATEMENTS.encode()), Counter())) == whole
+
+
+def _zipped(name: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, "url\nhttps://example.com/\n")
+    return buffer.getvalue()
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (_zipped("[Content_Types].xml"), "The file is a spreadsheet. Save it as CSV UTF-8"),
+        (_zipped("content.xml"), "The file is a spreadsheet. Save it as CSV UTF-8"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "The file is a spreadsheet. Save it as CSV UTF-8"),
+        (_zipped("folder/links.CSV"), "compressed with ZIP. Unpack it first"),
+        (_zipped("notes.txt"), "not a complete export of waypost"),
+        (b'[{"url": "https://example.com/"}]', "Links are imported as CSV"),
+    ],
+)
+def test_file_of_another_kind_is_named(
+    ana: Person, settings: Settings, tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(Problem, match=re.escape(message)):
+        _plan(ana, settings, _write(tmp_path, content))
 
 
 @ON_SQLITE

@@ -42,6 +42,7 @@ SETTINGS = {
     "WAYPOST_FORMER_HOSTS": ("https://old.example", "old.example/", "old.example:8000", "a b", "new.example,[::1]"),
     "WAYPOST_LINK_SCHEMES": ("javascript", "mailto,DATA", "9x", "[/x]"),
     "WAYPOST_LOG_LEVEL": ("loud",),
+    "WAYPOST_COUNTRY_HEADER": ("CF IPCountry", "CF-IPCountry:"),
     "WAYPOST_LOG_FORMAT": ("xml",),
     "WAYPOST_SHUTDOWN_SECONDS": ("-1",),
 }
@@ -60,6 +61,13 @@ def test_invalid_setting_is_reported_before_anything_is_created(
             assert completed.err.count("\n") == 1, completed.err
             assert "Value error" not in completed.err
     assert list(working_folder.iterdir()) == []
+
+
+def test_choices_ignore_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_LOG_LEVEL", "INFO")
+    monkeypatch.setenv("WAYPOST_MCP", "On")
+    settings = Settings()
+    assert (settings.log_level, settings.mcp) == ("info", "on")
 
 
 def test_settings_are_read_from_file_and_environment(

@@ -26,6 +26,8 @@ def export_account(
     ] = None,
 ) -> None:
     """Export everything of an account to a ZIP archive, or only its links as CSV. The service may run."""
+    if links_as is None and Path(file).suffix.lower() == ".csv":
+        raise typer.BadParameter(f"{file} would be a ZIP archive. Name it .zip, or add --links-as.", param_hint="FILE")
     settings = access.settings()
     with access.database_and_account(account) as (database, owner):
         if links_as is not None:

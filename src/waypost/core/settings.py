@@ -9,7 +9,7 @@ import os
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -30,6 +30,7 @@ ROOT_PAGE = "page"
 NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
 SECRETS = ("database_url", "storage_key", "storage_secret", "smtp_url")
 """The settings that can be in a file of their own."""
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]*")
 
 
 def config_file() -> Path:
@@ -200,6 +201,20 @@ class Settings(BaseSettings):
     _smtp_servers = field_validator("smtp_url")(setting_urls.smtp_server)
     _hosts = field_validator("import_hosts")(setting_urls.hosts)
     _senders = field_validator("mail_from")(setting_urls.sender)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _choices(cls, value: Any, info: ValidationInfo) -> Any:
+        """Ignore the case of a choice, such as `INFO`."""
+        is_choice = get_origin(cls.model_fields[str(info.field_name)].annotation) is Literal
+        return value.lower() if is_choice and isinstance(value, str) else value
+
+    @field_validator("country_header")
+    @classmethod
+    def _header(cls, value: str) -> str:
+        if not _HEADER.fullmatch(value):
+            raise ValueError(f"{value!r} is no name of a header, such as CF-IPCountry")
+        return value
 
     @field_validator("dashboard_url")
     @classmethod

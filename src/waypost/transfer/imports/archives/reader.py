@@ -5,7 +5,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
@@ -14,6 +14,8 @@ from waypost.core.errors import Problem, invalid
 from waypost.transfer.imports.sources.fields import parse_json
 
 MAGIC = b"PK\x03\x04"
+_SPREADSHEET = frozenset({"[Content_Types].xml", "content.xml"})  # entries of .xlsx and .ods
+_IMPORTABLE = (".csv", ".db", ".html", ".json", ".sql", ".sqlite")
 _FORMAT = 1
 _MAX_LINE, _MAX_LINE_VALUES = 1 << 20, 50_000
 _MAX_MANIFEST, _MAX_MANIFEST_VALUES = 32 << 20, 500_000  # of 100,000 entries, each with four values
@@ -113,9 +115,28 @@ class ArchiveReader:
     def _manifest(self) -> Any:
         content = self.content("manifest.json", _MAX_MANIFEST)
         if content is None:
-            raise invalid("file", "The ZIP archive is not a complete export of waypost: manifest.json is missing.")
+            raise _not_exported(self._zip.namelist())
         manifest = parse_json(content, field="file", max_values=_MAX_MANIFEST_VALUES)
         return manifest if isinstance(manifest, dict) else {}
+
+
+def _not_exported(names: Sequence[str]) -> Problem:
+    """Return the problem of a ZIP archive with these entries: a spreadsheet, for example, which is one too."""
+    if not _SPREADSHEET.isdisjoint(names):
+        return spreadsheet()
+    if any(name.lower().endswith(_IMPORTABLE) for name in names):
+        return packed("ZIP")
+    return invalid("file", "The ZIP archive is not a complete export of waypost: manifest.json is missing.")
+
+
+def spreadsheet() -> Problem:
+    """Return the problem of a spreadsheet."""
+    return invalid("file", "The file is a spreadsheet. Save it as CSV UTF-8, and import that file.")
+
+
+def packed(kind: str) -> Problem:
+    """Return the problem of a file that was compressed with a program."""
+    return invalid("file", f"The file is compressed with {kind}. Unpack it first, and import the file that is in it.")
 
 
 def _refuse_large_directory(file: BinaryIO) -> int:

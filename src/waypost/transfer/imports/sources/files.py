@@ -25,6 +25,7 @@ _MAX_BYTES = 32 * 1024 * 1024
 """Bytes of a file that is read as a whole."""
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """The programs that compress files, by the first bytes of these. A ZIP archive is that of an account."""
+_OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0"  # .xls
 _STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|START|BEGIN)[ \t\r\n;]", re.IGNORECASE)
 
 
@@ -49,15 +50,15 @@ def _source(
 ) -> FileSource:
     if start.startswith(reader.MAGIC):
         return ArchiveSource(file, shapes)
+    if start.startswith(_OLD_SPREADSHEET):
+        raise reader.spreadsheet()
     if start.startswith(sqlite_files.MAGIC):
         return SqliteSource(path)
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith((b"{", b"[", b"<")):
         return _bio_pages(file, is_html=text.startswith(b"<"))
     if (kind := next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), "")) != "":
-        raise invalid(
-            "file", f"The file is compressed with {kind}. Unpack it first, and import the file that is in it."
-        )
+        raise reader.packed(kind)
     if _STATEMENT.match(text):
         return YourlsDumpSource(file, zone=zone)
     return read_csv()

@@ -36,7 +36,9 @@ class LinkStackSource:
         """Raises INVALID on `file`; `value` is the JSON of the file."""
         self._accounts = [Fields(item) for item in (value if isinstance(value, list) else [value])]
         if not any("littlelink_name" in account for account in self._accounts):
-            raise invalid("file", "The file is not an export of LinkStack: littlelink_name is missing.")
+            raise invalid(
+                "file", "The file is JSON, but no export of LinkStack or Linktree. Links are imported as CSV."
+            )
         self.ignored = ["image_data"] if any("image_data" in account for account in self._accounts) else []
 
     def __iter__(self) -> Iterator[Record]:
