@@ -192,6 +192,24 @@ def test_schedule_is_entered_in_time_zone_of_user(ana: Person, dashboard: Browse
     assert errors["b1.showfrom"].startswith("Show from must be a date")
 
 
+def test_schedule_that_was_not_edited_stays_on_the_day_when_an_hour_comes_twice(
+    ana: Person, dashboard: Browser
+) -> None:
+    dashboard.client.cookies["waypost_zone"] = "Europe/Berlin"
+    block = {"type": "text", "text": "Tea", "showuntil": "2030-10-27 01:30:00"}  # 02:30 for the second time
+    path = f"/bios/{new_bio(ana, 'tea', blocks=[block])}"
+    fields = {"order": "b1", "b1.type": "text", "b1.text": "Cake", "b1.showuntil": "2030-10-27T02:30"}
+    for _ in range(2):
+        page = dashboard.get(path)
+        kept = {"b1.id": hidden_field(page, "b1.id"), "version": hidden_field(page, "version")}
+        assert _send(dashboard, path, **fields, **kept).status_code == 303
+        (stored,) = _details(ana)["blocks"]
+        assert (stored["text"], stored["showuntil"]) == ("Cake", "2030-10-27 01:30:00")
+    kept["version"] = hidden_field(dashboard.get(path), "version")
+    assert _send(dashboard, path, **{**fields, "b1.showuntil": "2030-10-27T03:30"}, **kept).status_code == 303
+    assert _details(ana)["blocks"][0]["showuntil"] == "2030-10-27 02:30:00"
+
+
 def test_form_block_offers_own_forms(ana: Person, ben: Person, dashboard: Browser) -> None:
     own, foreign = new_overlay(ana, "newsletter", name="My news"), new_overlay(ben, "contact", name="Bens form")
     new_overlay(ana, "coupon", name="A coupon")

@@ -12,6 +12,7 @@ from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.qr_decoders import LOGO, data_url, new_code, png, zxing
+from waypost.items.qr.form import PARTS
 
 _PREVIEW = re.compile(r'<img class="qr-code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
 
@@ -162,6 +163,20 @@ def test_event_time_with_offset_is_edited_in_the_zone_of_the_viewer(ana: Person,
     data = {"title": "Party", "start": "2026-12-24T12:00:00-05:00"}
     code = ana.add("qr", type="event", data=data)
     assert 'value="2026-12-24T18:00"' in dashboard.get(f"/qr/{code}").text
+
+
+def test_event_keeps_a_time_that_was_not_edited(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
+    # 02:30 for the second time, and seconds, of which the inputs show nothing.
+    data = {"title": "Party", "start": "2030-10-27 01:30:00", "end": "2030-10-27 04:00:30"}
+    code = ana.add("qr", type="event", data=data)
+    path = f"/qr/{code}"
+    for end, stored in (("05:00", "04:00:30"), ("06:00", "05:00:00")):
+        event = {"title": "Tea", "start": "2030-10-27T02:30", "end": f"2030-10-27T{end}"}
+        fields = {f"event__{part}": event.get(part, "") for part in PARTS["event"]}
+        version = hidden_field(dashboard.get(path), "version")
+        assert _design(dashboard, path, path, type="event", version=version, **fields).status_code == 303
+        assert ana.details("qr", code)["data"] == {**data, "title": "Tea", "end": f"2030-10-27 {stored}"}
 
 
 @pytest.mark.parametrize("code_type", ["text", "wifi", "vcard", "crypto", "app"])

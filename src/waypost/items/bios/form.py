@@ -110,7 +110,9 @@ def submitted_form(
     without any value are dropped, unless a button changes the blocks or `keep_empty`.
     """
     form = context.form(SHAPE, current=current)
-    sent = {key: _submitted_block(context, key) for key in context.fields.get("order", ())[: MAX_BLOCKS + 1]}
+    rows: Any = (current or {}).get("blocks", [])
+    stored = {row["id"]: row for row in rows}
+    sent = {key: _submitted_block(context, key, stored) for key in context.fields.get("order", ())[: MAX_BLOCKS + 1]}
     if not keep_empty and not form.text("do"):
         sent = {key: row for key, row in sent.items() if not _is_untouched(context, key, row)}
     rows, mode = [*sent.values()], form.text("mode")
@@ -192,7 +194,7 @@ def add_error(form: Form, name: str, problem: Problem) -> None:
     form.errors.setdefault(name, f"{name} {problem.message.removeprefix(f'{problem.field} ')}")
 
 
-def _submitted_block(context: PageContext, key: str) -> dict[str, str]:
+def _submitted_block(context: PageContext, key: str, stored: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     fields = context.fields
     block_type = (fields.get(f"{key}.type") or [""])[-1]
     values = {part: (fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(block_type, ()))}
@@ -203,7 +205,8 @@ def _submitted_block(context: PageContext, key: str) -> dict[str, str]:
     if block_type == "social":
         values["url"] = profile_url(values["network"], values["url"])
     sent = {part: (fields.get(f"{key}.{part}") or [""])[-1].strip() for part in _TIMES}
-    times = {part: _from_local(value, context.time_zone) for part, value in sent.items()}
+    before = stored.get(values.get("id", ""), {})
+    times = {part: _time(value, before.get(part, ""), context.time_zone) for part, value in sent.items()}
     return {"type": block_type, **values, **_options({**times, "hidden": f"{key}.hidden" in fields})}
 
 
@@ -225,6 +228,11 @@ def local_time(value: str, zone: ZoneInfo) -> str:
         return clock.local(clock.last_second(value), zone).strftime(_LOCAL).removesuffix(":00") if value else ""
     except ValueError:
         return value
+
+
+def _time(value: str, before: str, zone: ZoneInfo) -> str:
+    """Return the value of an input in UTC. One that is as before stays, because an hour can come twice in a day."""
+    return before if value == local_time(before, zone) else _from_local(value, zone)
 
 
 def _from_local(value: str, zone: ZoneInfo) -> str:

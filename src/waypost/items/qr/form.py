@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from waypost.core import clock
@@ -47,6 +48,18 @@ def content_fields(code_type: Type, data: Data, zone: ZoneInfo) -> dict[str, str
     if code_type in _RAW_TYPES:
         return {"raw": data}
     return {_SINGLE_FIELDS.get(code_type, code_type): data}
+
+
+def keep_times(form: Form, stored: Data, zone: ZoneInfo) -> None:
+    """Keep the times of an event that are as before: inputs have no seconds, and an hour can come twice in a day."""
+    typed: Any = form["event"] or [{}]
+    data: Any = form.values["data"]
+    if isinstance(stored, str) or form.text("type") != "event":
+        return
+    shown = content_fields("event", stored, zone)
+    for name in ("start", "end"):
+        if name in data[0] and typed[0].get(name) == shown.get(name):
+            data[0][name] = str(stored[name])
 
 
 # Types whose text is not split, and the field of a type's text if it is not called like the type.

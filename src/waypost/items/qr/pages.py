@@ -16,7 +16,14 @@ from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
 from waypost.items.qr import contrast, former_logos, named_styles, ops, service
-from waypost.items.qr.form import DATE_LENGTH, PARTS, assign_content_errors, assign_error_to_part, content_fields
+from waypost.items.qr.form import (
+    DATE_LENGTH,
+    PARTS,
+    assign_content_errors,
+    assign_error_to_part,
+    content_fields,
+    keep_times,
+)
 from waypost.items.qr.schemas import CodeChange, NewCode
 from waypost.media.qrcode.render import Drawing, design
 from waypost.media.qrcode.styles import PLAIN, Gradient
@@ -101,6 +108,9 @@ def show_code(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/qr/{id:int}", resumable=True)
 def update_code(context: PageContext, id: int) -> Response:
     form = _submitted_change(context)
+    if form.text("type") == "event":
+        code = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+        keep_times(form, code.data if code.type == "event" else {}, context.time_zone)
 
     def work(body: CodeChange) -> bool:
         context.reject_resumed()
