@@ -151,6 +151,13 @@ def test_player_that_asks_for_two_bytes_first_takes_one_download(ana: Person, se
 
 
 @ON_SQLITE
+def test_download_whose_parts_are_complete_is_not_started_again(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
+    assert [download(service, Range=part).status_code for part in ("bytes=0-999", "bytes=1000-")] == [206, 206]
+    assert download(service).status_code == 410
+
+
+@ON_SQLITE
 def test_download_is_started_again_within_ten_minutes_by_cookie_or_address(
     ana: Person, service: AsgiClient, proxied: AsgiClient
 ) -> None:

@@ -164,6 +164,7 @@ _FINISH = (
         served=_SENT,
         unread=_UNREAD,
         retry_until=case(
+            (bindparam("complete", type_=BigInteger) <= _SENT - _UNREAD, None),
             (bindparam("less_than", type_=BigInteger) > _SENT - _UNREAD, bindparam("until", type_=BigInteger)),
             else_=_g.retry_until,
         ),
@@ -267,7 +268,10 @@ def finish(tx: Connection, file: FileView, grant: DownloadGrant, end: DownloadEn
     if not grant.is_retry and end.delivered < less_than:
         # A program has probed the file, and fetches its parts at the same time: they do not count here.
         less_than = max_bytes(file.size) + 1
-    values = {"unsent": end.unsent, "unread": end.unread, "less_than": less_than, "until": now + _RETRY_SECONDS}
+    # Once a resumed part has completed the file, it is no longer next to nothing.
+    complete = file.size if grant.is_retry and not end.is_broken else max_bytes(file.size) + 1
+    values = {"unsent": end.unsent, "unread": end.unread, "less_than": less_than, "complete": complete}
+    values["until"] = now + _RETRY_SECONDS
     tx.execute(_FINISH, {"grant": grant.id, "of_account": file.account, **values})
 
 

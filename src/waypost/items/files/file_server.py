@@ -267,7 +267,7 @@ async def _blob_response(
     is_little = parts is not None and sum(part.size for part in parts) < download_grants.little(file.size)
 
     async def finish(end: DownloadEnd) -> None:
-        if end.is_broken or end.unsent or is_little:
+        if end.is_broken or end.unsent or is_little or grant.is_retry:
             await services.write(
                 lambda tx: download_grants.finish(tx, file, grant, end, clock.now()), durability="process"
             )
