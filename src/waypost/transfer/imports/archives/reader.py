@@ -124,7 +124,8 @@ def _not_exported(names: Sequence[str]) -> Problem:
     """Return the problem of a ZIP archive with these entries: a spreadsheet, for example, which is one too."""
     if not _SPREADSHEET.isdisjoint(names):
         return spreadsheet()
-    if any(name.lower().endswith(_IMPORTABLE) for name in names):
+    is_export = any(name.endswith(".jsonl") for name in names)
+    if not is_export and any(name.lower().endswith(_IMPORTABLE) for name in names):
         return packed("ZIP")
     return invalid("file", "The ZIP archive is not a complete export of waypost: manifest.json is missing.")
 
