@@ -1,6 +1,7 @@
 """The events that the audit log has recorded."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 import pytest
 from sqlalchemy import select
@@ -17,10 +18,11 @@ Recorded = Callable[[], Sequence[Entry]]
 def recorded(database: Database) -> Recorded:
     """The new events of the log."""
     last = 0
+    columns = [audit.c[field.name] for field in fields(Entry)]
 
     def read() -> Sequence[Entry]:
         nonlocal last
-        query = select(audit).where(audit.c.id > last).order_by(audit.c.id)
+        query = select(*columns).where(audit.c.id > last).order_by(audit.c.id)
         entries = [Entry(**row) for row in database.read(lambda tx: tx.execute(query).mappings().all())]
         last = max([last, *(entry.id for entry in entries)])
         return entries

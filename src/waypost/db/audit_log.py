@@ -2,11 +2,12 @@
 
 `record` keeps an event until the end of the transaction; `Database.write` then inserts all of them, with one statement
 and with the actor. So a rollback has no event, and several changes of one thing in a transaction are one event. Rows
-are never changed, and deleted only by their age or with their account.
+are deleted only by their age or with their account, and get nothing but their position later (`audit_sequence.py`).
 """
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -169,7 +170,7 @@ def forget(tx: Connection, account: int) -> None:
         recorded[:] = [event for event in recorded if event.account != account]
 
 
-_COLUMNS = tuple(column.name for column in audit.c if column is not audit.c.id)
+_COLUMNS = tuple(column.name for column in audit.c if column not in (audit.c.id, audit.c.position))
 _INSERT = DriverChange(insert(audit).values({name: bindparam(name) for name in _COLUMNS}))
 _JSON = ("before", "after")
 
@@ -203,6 +204,7 @@ def _row(event: Event, actor: Actor, now: int) -> dict[str, Any]:
         "network": actor.network,
         "before": event.before,
         "after": event.after,
+        "salt": secrets.token_hex(16),
     }
 
 

@@ -14,8 +14,7 @@ from waypost.core import logging, metrics, module_loading, process_signals
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db import faults
-from waypost.items.links import dead_link_checker
-from waypost.server import workers
+from waypost.server import background, workers
 from waypost.server.api_server import WorkerConfig
 
 _log = structlog.get_logger("startup")
@@ -60,8 +59,7 @@ def serve(settings: Settings, listeners: list[socket], on_ready: Callable[[], No
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     workers.preload(config)
-    background = dead_link_checker.run if settings.dead_links_days else None
-    with IngesterProcess(settings, background, listeners) as ingester:
+    with IngesterProcess(settings, background.jobs(settings), listeners) as ingester:
         hooks = workers.Hooks(on_ready, ingester.ensure_running, migrate, ingester.replace)
         workers.run(config, listeners, hooks, api_workers=settings.api_workers)
 

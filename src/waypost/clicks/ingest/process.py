@@ -22,20 +22,23 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database
 
 BackgroundJob = Callable[[Settings, Database, threading.Event], None]
-"""A job that runs until the event is set."""
+"""A job that runs until the event is set. After an error it is started again."""
 ProcessFactory = Callable[..., BaseProcess]
 _SPAWN: ProcessFactory = multiprocessing.get_context("spawn").Process
 # A fork reuses the loaded modules. Outside Linux, system libraries do not survive a fork.
 _FORK: ProcessFactory = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _SPAWN
 _RESTART_DELAY_SECONDS = 1.0
+_JOB_RESTART_SECONDS = 60.0
 _STUCK_SECONDS = 60.0  # a step takes less than a second, the first one of a large installation some seconds
 _log = structlog.get_logger("ingest")
 
 
 class IngesterProcess:
-    """Context manager that runs an ingester and an optional background job in a child process."""
+    """Context manager that runs an ingester and background jobs in a child process."""
 
-    def __init__(self, settings: Settings, background: BackgroundJob | None, listeners: Sequence[socket] = ()) -> None:
+    def __init__(
+        self, settings: Settings, background: Sequence[BackgroundJob], listeners: Sequence[socket] = ()
+    ) -> None:
         """`listeners` are sockets of the workers, which a forked ingester must not keep open."""
         self._listeners = listeners
         self._process_args = (settings, background, os.getpid())
@@ -100,7 +103,17 @@ class IngesterProcess:
         _main(*process_args)
 
 
-def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
+def _keep_running(job: BackgroundJob, settings: Settings, database: Database, stop: threading.Event) -> None:
+    """Run a job until `stop` is set, again after an error."""
+    while not stop.is_set():
+        try:
+            job(settings, database, stop)
+        except Exception:  # noqa: BLE001  # the edge of the task: it must not end
+            _log.exception("background job failed")
+            stop.wait(_JOB_RESTART_SECONDS)
+
+
+def _main(settings: Settings, background: Sequence[BackgroundJob], parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     process_signals.reset()
     logging.configure(settings)
@@ -123,8 +136,8 @@ def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> 
                 stop.set()
 
     threading.Thread(target=supervise, daemon=True).start()
-    if background is not None:
-        threading.Thread(target=background, args=(settings, database, stop), daemon=True).start()
+    for job in background:
+        threading.Thread(target=_keep_running, args=(job, settings, database, stop), daemon=True).start()
     try:
         Ingester(settings, database).run(stop)
     finally:

@@ -20,7 +20,7 @@ from waypost.db.schema.accounts import (
     totp_secrets,
     trash,
 )
-from waypost.db.schema.audit import audit
+from waypost.db.schema.audit import audit, audit_checkpoints, audit_tiles, audit_tombstones
 from waypost.db.schema.clicks import (
     changes,
     click_labels,

@@ -1,12 +1,13 @@
-"""The table of the audit log."""
+"""The tables of the audit log."""
 
-from sqlalchemy import JSON, Column, Index, PrimaryKeyConstraint, String, Table
+from sqlalchemy import JSON, BigInteger, Column, Index, LargeBinary, PrimaryKeyConstraint, String, Table, Text, text
 
-from waypost.db.schema.columns import Id, metadata, string, timestamp
+from waypost.db.schema.columns import Id, metadata, number, string, timestamp
 
-# One row for each event (waypost.db.audit_log), written in the transaction of the change and never changed. `account`
-# is the one that the event is about, empty for the installation; `actor` is that of the session or key. Without foreign
-# keys: rows outlive what they name. On PostgreSQL the table is partitioned by time, and ids come from a sequence.
+# One row for each event (waypost.db.audit_log), written in the transaction of the change. Afterwards only `position` is
+# set, once (waypost.db.audit_sequence). `account` is the one that the event is about, empty for the installation;
+# `actor` is that of the session or key. Without foreign keys: rows outlive what they name. On PostgreSQL the table is
+# partitioned by time, and ids come from a sequence.
 audit = Table(
     "audit",
     metadata,
@@ -23,9 +24,42 @@ audit = Table(
     Column("network", String(16), nullable=False, default="", doc="Keyed hash of the client's network."),
     Column("before", JSON(none_as_null=True), doc="Values that were replaced or deleted."),
     Column("after", JSON(none_as_null=True), doc="New values."),
+    Column("salt", String(32), nullable=False, server_default=""),
+    Column("position", BigInteger),
     PrimaryKeyConstraint("id").ddl_if(dialect="sqlite"),
     Index("audit_account_id", "account", "id"),
     Index("audit_account_item", "account", "kind", "item", "id"),
+    Index(
+        "audit_without_position",
+        "id",
+        sqlite_where=text("position IS NULL"),
+        postgresql_where=text("position IS NULL"),
+    ),
+    Index("audit_position", "position"),
     sqlite_autoincrement=True,
     postgresql_partition_by="RANGE (at)",
+)
+# The Merkle tree over all events that have a position (waypost.audit.merkle): 256 hashes of 32 bytes in each full tile.
+audit_tiles = Table(
+    "audit_tiles",
+    metadata,
+    number("level"),
+    number("number"),
+    Column("hashes", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("level", "number"),
+)
+# Signed sizes and root hashes of that tree.
+audit_checkpoints = Table(
+    "audit_checkpoints",
+    metadata,
+    Column("size", BigInteger, primary_key=True, autoincrement=False),
+    timestamp("at"),
+    Column("note", Text, nullable=False),
+)
+# Positions of the events that were deleted with their account, the owner.
+audit_tombstones = Table(
+    "audit_tombstones",
+    metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    number("owner"),
 )
