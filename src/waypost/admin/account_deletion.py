@@ -145,7 +145,7 @@ def _remove_account(tx: Connection, account: int) -> None:
     for table, remove in _KINDS:
         while _remove_batch(tx, account, table, remove):
             pass
-    audit.remove_account(tx, account)
+    removed = audit.remove_account(tx, account)
     audit_log.forget(tx, account)
-    audit_log.record(tx, None, "account.deleted", account, label=username)
+    audit_log.record(tx, None, "account.deleted", account, label=username, after={"events": removed})
     tx.execute(delete(schema.accounts).where(is_account))

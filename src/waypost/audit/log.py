@@ -6,11 +6,12 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from waypost.core import clock, csv_export
+from waypost.db import audit_sequence
 from waypost.db.database import Database
-from waypost.db.schema import audit
+from waypost.db.schema import audit, audit_tombstones
 
 Format = Literal["csv", "jsonl"]
 ORIGINS = ("dashboard", "api", "agent", "command", "import", "system")
@@ -155,6 +156,11 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
-def remove_account(tx: Connection, account: int) -> None:
-    """Delete the events of an account that is deleted."""
+def remove_account(tx: Connection, account: int) -> int:
+    """Delete the events of an account that is deleted. Return how many had a position, whose tombstones remain."""
+    audit_sequence.hold(tx)
+    positions = select(_c.position, _c.account).where(_c.account == account, _c.position.is_not(None))
+    tombstones = insert(audit_tombstones).from_select(["position", "owner"], positions)
+    removed = tx.execute(tombstones.returning(audit_tombstones.c.position)).all()
     tx.execute(delete(audit).where(_c.account == account))
+    return len(removed)

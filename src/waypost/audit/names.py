@@ -27,6 +27,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "block": ("hand-raised", gettext_noop("Blocked host or word")),
     "report": ("exclamation-triangle", gettext_noop("Report")),
     "maintenance": ("cog-6-tooth", gettext_noop("Maintenance mode")),
+    "audit": ("clock", gettext_noop("Audit log")),
 }
 """The icon and label of each kind of thing."""
 VERBS: Mapping[str, str] = {
@@ -61,6 +62,7 @@ _EVENTS: Mapping[str, str] = {
     "session.started": gettext_noop("Signed in"),
     "session.ended": gettext_noop("Signed out"),
     "session.refused": gettext_noop("Sign-in refused"),
+    "audit.purged": gettext_noop("Old events deleted"),
 }
 """Texts of events by their name, where the verb alone says too little."""
 ORIGINS: Mapping[str, str] = {

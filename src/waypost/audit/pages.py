@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.audit import log, names, versions
+from waypost.audit import checkpoints, log, names, versions
 from waypost.audit.log import ORIGINS, AuditFilter, AuditPage
 from waypost.core import clock
 from waypost.core.errors import not_found
@@ -15,6 +15,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.visited_item_names import Item, Key
+from waypost.http import file_names
 
 pages = Router()
 _PATH = "/dashboard/audit"
@@ -28,6 +29,8 @@ def show_audit_log(context: PageContext) -> Response:
     if context.query("format") == "csv":
         parts = (gettext("Audit log"), format_day(clock.local(clock.now(), context.time_zone).date()))
         return downloads.csv_file(", ".join(parts), log.export(context.database, account, audit_filter, "csv"))
+    if context.query("format") == "checkpoint" and account is None:
+        return _checkpoint(context)
     before = context.query_id("before")
 
     def work(tx: Connection) -> tuple[AuditPage, Mapping[Key, Item]]:
@@ -49,6 +52,15 @@ def restore_version(context: PageContext, id: int) -> Response:
     settings = context.settings
     context.write(lambda tx: versions.restore(tx, context.account, id, event, settings=settings))
     return context.redirect(f"{_PATH}?kind=link&item={id}", message="The earlier version was restored.")
+
+
+def _checkpoint(context: PageContext) -> Response:
+    """Return the latest checkpoint of the log as a file."""
+    note = context.read(checkpoints.latest)
+    if note is None:
+        raise not_found("checkpoint")
+    headers = {"Content-Disposition": file_names.attachment(f"audit-{clock.day(clock.now())}", "txt")}
+    return Response(note, headers=headers, media_type="text/plain; charset=utf-8")
 
 
 def _requested(context: PageContext) -> AuditFilter:

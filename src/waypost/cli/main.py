@@ -125,6 +125,7 @@ _COMMANDS = (
         "Copy all stored files. The service may run. If interrupted, run it again to resume.",
     ),
     LazyCommand("clicks", "waypost.cli.clicks:clicks", _DATA, "Clicks: export single visits, verify the totals."),
+    LazyCommand("audit", "waypost.cli.audit:audit", _DATA, "Audit log: verify it, export it with proofs."),
     LazyCommand("geo", "waypost.cli.geo:geo", _DATA, "Country database: maps IP addresses to countries."),
     LazyCommand("account", "waypost.cli.accounts:account", _PEOPLE, "Accounts of this installation."),
     LazyCommand("domain", "waypost.cli.domains:domain", _PEOPLE, "Branded domains of all accounts."),

@@ -58,6 +58,12 @@ _ASSIGN = update(audit).where(audit.c.id == bindparam("row"), _WITHOUT_POSITION)
 _IS_SIZE = installation.c.name == _SIZE
 
 
+def size(tx: Connection) -> int:
+    """Return how many positions are assigned."""
+    stored = tx.execute(select(installation.c.value).where(_IS_SIZE)).scalar()
+    return 0 if stored is None else int(bytes(stored))
+
+
 def hold(tx: Connection) -> int:
     """Return how many positions are assigned. No other transaction assigns or deletes any until this one ends."""
     tx.execute(upsert(tx, installation).values(name=_SIZE, value=b"0").on_conflict_do_nothing())
@@ -88,10 +94,17 @@ class Sequencer:
             lambda reason: _log.warning("audit log waits for the database", reason=reason), _LOG_SECONDS
         )
 
-    def run(self, stop: threading.Event) -> None:
-        """Assign positions until `stop` is set."""
-        while not stop.wait(0 if self._is_behind() else POLL_SECONDS):
-            pass
+    def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
+        """Assign positions until `stop` is set. `after_step` is called at least every half second."""
+        is_behind = False
+        while not stop.wait(0 if is_behind else POLL_SECONDS):
+            try:
+                is_behind = self.step()
+                after_step()
+            except (Problem, DBAPIError) as error:  # the database is away; DBAPIError: damage, or a missing right
+                is_behind = False
+                self._fault.record(str(error))
+                self._fault.flush()
 
     def step(self) -> bool:
         """Assign the positions of one batch. Return whether more events can be waiting. Writes nothing if none are."""
@@ -100,16 +113,3 @@ class Sequencer:
         # After a power cut, the same events get the same positions again.
         assigned = self._database.write(lambda tx: assign(tx, self._readers), durability="process")
         return assigned == BATCH
-
-    def _is_behind(self) -> bool:
-        try:
-            return self.step()
-        except (Problem, DBAPIError) as error:  # the database is away; DBAPIError: damage, or a missing right
-            self._fault.record(str(error))
-            self._fault.flush()
-            return False
-
-
-def run(database: Database, stop: threading.Event, readers: Sequence[Reader]) -> None:
-    """Assign positions until `stop` is set."""
-    Sequencer(database, readers).run(stop)

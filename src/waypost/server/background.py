@@ -3,14 +3,15 @@
 import threading
 from collections.abc import Sequence
 
+from waypost.audit import merkle
+from waypost.audit.checkpoints import CheckpointSigner
 from waypost.clicks.ingest.process import BackgroundJob
 from waypost.core.settings import Settings
-from waypost.db import audit_sequence
-from waypost.db.audit_sequence import Reader
+from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
 from waypost.items.links import dead_link_checker
 
-AUDIT_READERS: Sequence[Reader] = ()
+AUDIT_READERS: Sequence[Reader] = (merkle.append,)
 """They get every event of the audit log, in its order."""
 
 
@@ -19,5 +20,13 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     return (_sequence_audit_log, *([dead_link_checker.run] if settings.dead_links_days else []))
 
 
-def _sequence_audit_log(_settings: Settings, database: Database, stop: threading.Event) -> None:
-    audit_sequence.run(database, stop, AUDIT_READERS)
+def _sequence_audit_log(settings: Settings, database: Database, stop: threading.Event) -> None:
+    signer = CheckpointSigner(database, settings.own_host)
+    Sequencer(database, AUDIT_READERS).run(stop, signer.sign_due)
+
+
+def sequence_now(database: Database) -> None:
+    """Assign the positions of all events, whether or not a service runs."""
+    sequencer = Sequencer(database, AUDIT_READERS)
+    while sequencer.step():
+        pass

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from waypost.clicks import journal
 from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import coordination, partitions
+from waypost.clicks.ingest import audit_retention, coordination, partitions
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -47,7 +47,6 @@ from waypost.db.faults import error_reason
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.postgres import set_idle_timeout
 from waypost.db.schema import (
-    audit,
     click_labels,
     click_times,
     domains,
@@ -68,14 +67,13 @@ _MAX_ROWS = 20_000
 _AUDIT_PARTITION_AHEAD = 3  # days
 _DEFAULT_PARTITION = table("events_rest", column("id"), column("at_ms"))
 """On PostgreSQL, the events of days without a partition."""
-_DEFAULT_AUDIT_PARTITION = table("audit_rest", column("id"), column("at"))
 
 
 def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days: int, audit_days: int) -> bool:
     """Delete expired data if the lease is free. Return whether more remains.
 
     Visitors and salts before `first_kept_day` are deleted, events older than `events_days` days, and the audit log
-    before `audit_days`. PostgreSQL drops events by whole days and the log by months, so the oldest remain longer.
+    before `audit_days`. PostgreSQL drops events by whole days, so the oldest remain longer.
     """
     if not leases.acquire(tx, "tidy", every=RETENTION_SECONDS):
         return False
@@ -90,19 +88,11 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
     source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
     oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
     deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
-    is_full = _delete_old_audit(tx, now - audit_days * DAY) or deleted == _MAX_ROWS
+    is_full = audit_retention.delete_before(tx, now - audit_days * DAY) or deleted == _MAX_ROWS
     more_remains = trash.purge_expired(tx, now) or is_full
     if more_remains:
         leases.release(tx, "tidy")
     return more_remains
-
-
-def _delete_old_audit(tx: Connection, before: int) -> bool:
-    """Delete the events of the audit log before a time. Return whether more can remain."""
-    partitions.drop_before(tx, "audit", before // DAY)
-    source = audit if tx.dialect.name == "sqlite" else _DEFAULT_AUDIT_PARTITION
-    oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
-    return tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at < before)).rowcount == _MAX_ROWS
 
 
 _ADVANCE = (

@@ -71,12 +71,20 @@ def ensure_for_rows(tx: Connection, table: str, rows: Iterable[Mapping[Any, Any]
 def drop_before(tx: Connection, table: str, day: int) -> None:
     """Drop the partitions of a table whose last day is before `day` (since 1970). No-op on SQLite."""
     assert table in _DROPPABLE
+    for name in before(tx, table, day):
+        tx.execute(text(f"DROP TABLE {name}"))
+
+
+def before(tx: Connection, table: str, day: int) -> list[str]:
+    """Return the partitions of a table whose last day is before `day` (since 1970); none on SQLite."""
+    names = []
     for name in partition_names(tx):
         parent, _, suffix = name.rpartition("_")
         if parent == table and suffix.isdecimal():
             _, end = _bounds(_day(date.fromisoformat(suffix)), is_monthly=_SCHEMES[table].is_monthly)
             if end <= day:
-                tx.execute(text(f"DROP TABLE {name}"))
+                names.append(name)
+    return names
 
 
 def _bounds(day: int, *, is_monthly: bool) -> tuple[int, int]:
