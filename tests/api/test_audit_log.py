@@ -1,6 +1,7 @@
 """Events of the audit log and their content, the API of the log, and its page."""
 
 import json
+import secrets
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -101,7 +102,7 @@ def test_concurrent_changes_are_each_recorded_once(database: Database, ana: Pers
 
     def change() -> None:
         for _ in range(10):
-            database.write(lambda tx: channels.change(tx, ana.account, channel, description=clock.text(clock.now())))
+            database.write(lambda tx: channels.change(tx, ana.account, channel, description=secrets.token_hex()))
 
     threads = [threading.Thread(target=change) for _ in range(4)]
     for thread in threads:
@@ -112,12 +113,13 @@ def test_concurrent_changes_are_each_recorded_once(database: Database, ana: Pers
 
 def test_bulk_request_records_each_link(ana: Person, recorded: Recorded) -> None:
     ids = [new_link(ana, f"l{number}") for number in range(3)]
+    pixel = ana.add("pixel", type="analyticspixel", name="Site", tag="G-1")
     recorded()
-    selection = {"action": "update", "expect": 3, "fields": {"status": "disabled", "pixels": []}}
+    selection = {"action": "update", "expect": 3, "fields": {"status": "disabled", "pixels": [pixel]}}
     ana.post("/bulk", {"selection": selection})
     events = recorded()
     assert sorted((event.name, event.item) for event in events) == [("link.updated", link) for link in ids]
-    assert all(event.after == {"status": "disabled", "pixels": []} for event in events)
+    assert all(event.after == {"status": "disabled", "pixels": [pixel]} for event in events)
     ana.post("/bulk", {"selection": {"action": "delete", "expect": 3}})
     assert sorted((event.name, event.item) for event in recorded()) == [("link.deleted", link) for link in ids]
 

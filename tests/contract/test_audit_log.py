@@ -17,7 +17,7 @@ _NAMES = {
     "POST /files/upload/:filename": ["file.created"],
     "PUT /files/upload/:filename": ["file.created"],
     "POST /campaign/:campaignid/assign/:linkid": ["link.updated"],
-    "POST /channel/:channelid/assign/:type/:itemid": ["channel.item_added"],
+    "POST /channel/:channelid/assign/:type/:itemid": [],  # it is in the channel
     "POST /import/add": ["import.created"],
     "DELETE /admin/account/:id/delete": ["account.deletion_scheduled"],
     "POST /admin/account/:id/cancel-deletion": [],  # none is scheduled

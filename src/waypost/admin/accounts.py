@@ -107,7 +107,7 @@ def cancel_account_deletion(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/admin/accounts/{id:int}/reset")
 def create_reset_link(context: PageContext, id: int) -> Response:
     """Show a password reset link for the account's owner. It is shown once."""
-    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.dashboard, ops.get(tx, id).id))
+    link = context.write(lambda tx: email_links.reset_link(tx, context.settings.dashboard, ops.get(tx, id).id))
     return _account_page(context, id, link=link)
 
 

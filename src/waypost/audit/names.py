@@ -50,6 +50,7 @@ VERBS: Mapping[str, str] = {
     "disabled": gettext_noop("Disabled"),
     "codes_renewed": gettext_noop("Recovery codes renewed"),
     "password_changed": gettext_noop("Password changed"),
+    "reset_link_created": gettext_noop("Password reset link created"),
     "suspended": gettext_noop("Suspended"),
     "resumed": gettext_noop("Suspension lifted"),
     "deletion_scheduled": gettext_noop("Deletion scheduled"),

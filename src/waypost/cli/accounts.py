@@ -253,7 +253,7 @@ def reset_login(
             if not is_told:
                 console.stdout.print("E-mail is not configured: tell the owner yourself.")
             return
-        link = database.read(lambda tx: email_links.reset_link(tx, access.settings().dashboard, account.id))
+        link = database.write(lambda tx: email_links.reset_link(tx, access.settings().dashboard, account.id))
     console.stdout.print(f"Password-reset link for {account.username}, valid for one hour:")
     console.stdout.print(f"  {link}", soft_wrap=True)
 

@@ -67,9 +67,13 @@ def save(tx: Connection, account: int, kind: Kind, name: str, settings: Mapping[
     account_rows.lock(tx, account)  # so that the limit is exact
     values = {"name": name, "name_key": folded(name), "settings": {**settings}}
     of_kind = (_c.account == account, _c.kind == kind)
-    replaced = tx.execute(update(presets).where(*of_kind, _c.name_key == values["name_key"]).values(values))
+    is_named = (*of_kind, _c.name_key == values["name_key"])
+    stored = tx.execute(select(_c.name, _c.settings).where(*is_named)).first()
+    if stored is not None and (stored.name, stored.settings) == (name, values["settings"]):
+        return
     audit_log.record(tx, account, "preset.saved", label=name)
-    if replaced.rowcount:
+    if stored is not None:
+        tx.execute(update(presets).where(*is_named).values(values))
         return
     if tx.execute(select(func.count()).select_from(presets).where(*of_kind)).scalar_one() >= MAX:
         raise invalid("name", _TOO_MANY[kind])
@@ -99,7 +103,8 @@ def remove_equal(tx: Connection, account: int, kind: Kind, name: str, settings: 
 
 def rename(tx: Connection, account: int, kind: Kind, preset: int, name: str) -> None:
     """Set the name of a preset. Raises NOT_FOUND, and TAKEN on `name`."""
-    get_owned(tx, account, kind, preset)
+    if get_owned(tx, account, kind, preset).name == name:
+        return
     is_owned = (_c.account == account, _c.kind == kind, _c.id == preset)
     with crud.translate_unique_violation(unique_names.errors(presets, taken("name", _TAKEN[kind]))):
         tx.execute(update(presets).where(*is_owned).values(name=name, name_key=folded(name)))

@@ -28,6 +28,8 @@ CREATED, UPDATED, DELETED, RESTORED = "created", "updated", "deleted", "restored
 _MAX_VALUE = 65_536
 """Characters of a value as JSON; a longer one is stored as its length and hash."""
 _MAX_LABEL = 200
+_DERIVED = {"search", "version"}
+"""Columns that change with others, or with each save."""
 _KINDS: Mapping[str, str] = {**{noun.table.name: noun.kind for noun in NOUNS.values()}, shares.name: "share"}
 
 
@@ -55,8 +57,10 @@ def item_created(tx: Connection, table: Table, account: int, item: int, row: Val
 
 
 def item_updated(tx: Connection, table: Table, account: int, item: int, before: Values, after: Values) -> None:
-    """Record new values of an item. `before` has at least the values of `columns_of` for those that change."""
+    """Record new values of an item, if any differs. `before` has at least those of `columns_of` that change."""
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    if not changed.keys() - _DERIVED:
+        return
     old = {name: before[name] for name in changed if name in before}
     label = label_of(table, {**before, **after})
     kind = _KINDS[table.name]

@@ -51,7 +51,7 @@ def since(tx: Connection) -> int | None:
 def switch_on(tx: Connection) -> None:
     """Switch it on, unless it is on."""
     statement = upsert(tx, installation).values(name=_NAME, value=str(clock.now()).encode())
-    if tx.execute(statement.on_conflict_do_nothing()).rowcount:
+    if tx.execute(statement.on_conflict_do_nothing().returning(installation.c.name)).first() is not None:
         audit_log.record(tx, None, "maintenance.started")
 
 

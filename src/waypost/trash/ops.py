@@ -137,12 +137,9 @@ def restore_batch(tx: Connection, account: int, batch: str) -> tuple[list[Entry]
 def purge(tx: Connection, account: int, ids: Iterable[int]) -> None:
     """Delete items in the trash for good. Raises NOT_FOUND if one is not there; then none is deleted."""
     unique_ids = set(ids)
-    items = get_owned_many(tx, account, unique_ids)
-    if not items:
+    if not get_owned_many(tx, account, unique_ids):
         raise not_found(crud.singular(trash))
     _purge(tx, account, unique_ids)
-    for item in items:
-        audit_log.record(tx, account, f"{item.kind}.purged", item.item, label=item.name)
 
 
 def purge_oldest(tx: Connection, account: int, *, until: int | None = None) -> bool:
@@ -168,6 +165,8 @@ def _purge(tx: Connection, account: int, ids: set[int]) -> int:
     entries = _entries(tx, account, ids)
     tx.execute(delete(trash).where(trash.c.account == account, trash.c.id.in_([entry.id for entry in entries])))
     _count(tx, account, [entry.id for entry in entries], -1)
+    for entry in entries:
+        audit_log.record(tx, account, f"{entry.kind}.purged", entry.item, label=entry.name)
     _keep_aliases(tx, (({"host": entry.host, "alias": entry.alias}, None) for entry in entries))
     for row in (entry.content["row"] for entry in entries if entry.kind == "file"):
         if row["purged"] is None:

@@ -30,6 +30,7 @@ class Entry:
     id: int
     kind: str
     item: int
+    name: str
     host: str
     alias: str | None
     content: Mapping[str, Any]

@@ -50,8 +50,8 @@ def schedule(tx: Connection, account: int) -> int:
     require_other_administrator(tx, account)
     due = clock.now() + GRACE_SECONDS
     is_unscheduled = (_c.id == account) & _c.deletion_due.is_(None)
-    tx.execute(update(accounts).where(is_unscheduled).values(deletion_due=due))
-    audit_log.record(tx, account, "account.deletion_scheduled", account, after={"due": due})
+    if tx.execute(update(accounts).where(is_unscheduled).values(deletion_due=due)).rowcount:
+        audit_log.record(tx, account, "account.deletion_scheduled", account, after={"due": due})
     return due_at(tx, account) or due
 
 

@@ -3,6 +3,7 @@
 from sqlalchemy import Connection
 
 from waypost.core.errors import Kind, Problem, account_deleted, account_suspended
+from waypost.db import audit_log
 from waypost.db.signing import Signer, installation_signer, read_unverified
 from waypost.items.accounts import stored_logins
 
@@ -23,8 +24,9 @@ def reset_link(tx: Connection, base: str, account: int) -> str:
     """Return a password reset link, valid for an hour and until the password or e-mail
     address changes or the account is suspended.
 
-    Raises NOT_FOUND if the account was deleted.
+    The audit log has it. Raises NOT_FOUND if the account was deleted.
     """
+    audit_log.record(tx, account, "account.reset_link_created", account)
     return _password_link(tx, base, str(account), life=RESET_SECONDS)
 
 

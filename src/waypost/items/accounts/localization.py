@@ -8,14 +8,13 @@ from sqlalchemy import Connection, select
 
 from waypost.core import clock
 from waypost.core.errors import invalid
-from waypost.db import audit_log
+from waypost.db import account_rows
 from waypost.db.schema import accounts
 
 
 def choose_language(tx: Connection, account: int, language: str) -> None:
     """Store a code of LANGUAGES."""
-    tx.execute(accounts.update().where(accounts.c.id == account).values(language=language))
-    audit_log.record(tx, account, "account.updated", account, after={"language": language})
+    account_rows.change(tx, account, "language", {"language": language})
 
 
 def language_of(tx: Connection, account: int) -> str:
@@ -39,5 +38,4 @@ def choose_time_zone(tx: Connection, account: int, name: str) -> None:
     """Store the name of a zone, "" for that of the browser. Raises INVALID for an unknown name."""
     if name and clock.zone(name) is None:
         raise invalid(ZONE_FIELD, f"{ZONE_FIELD} must be the name of a time zone, such as Europe/Berlin or UTC.")
-    tx.execute(accounts.update().where(accounts.c.id == account).values(timezone=name))
-    audit_log.record(tx, account, "account.updated", account, after={"timezone": name})
+    account_rows.change(tx, account, ZONE_FIELD, {"timezone": name})

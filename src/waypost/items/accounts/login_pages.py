@@ -285,14 +285,14 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
     """
     base = context.settings.dashboard
 
-    def read(tx: Connection) -> tuple[str, str, str] | None:
+    def work(tx: Connection) -> tuple[str, str, str] | None:
         login = stored_logins.named(tx, name)
         if login is None or login.suspended:
             return None
         account = ops.get(tx, login.account)
         return account.email, localization.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
-    if (recipient := context.read(read)) is None:
+    if (recipient := context.write(work, in_maintenance=True)) is None:
         return None
     email, selected, link = recipient
     message = emails.with_link(context, email, selected or language, emails.RESET, link, emails.NOT_REQUESTED)

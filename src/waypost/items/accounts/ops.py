@@ -25,7 +25,7 @@ from waypost.auth import sessions
 from waypost.core import clock
 from waypost.core.errors import account_deleted, account_not_found, invalid, not_found, taken
 from waypost.core.text_folding import folded
-from waypost.db import audit_log, crud, unique_names
+from waypost.db import account_rows, audit_log, crud, unique_names
 from waypost.db.crud import Page, PageRequest
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import accounts, plans
@@ -42,10 +42,13 @@ def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> Non
         _refuse_fixed(tx, plan, kept=values["name"])
         values["name_key"] = unique_names.changed_key(plans, str(values["name"]))
     before = dict(tx.execute(select(plans).where(plans.c.id == plan).with_for_update()).mappings().one())
+    new = {field: value for field, value in fields.items() if before[field] != value}
+    if not new:
+        return
     with crud.translate_unique_violation(PLAN_NAME_TAKEN):
         tx.execute(update(plans).where(plans.c.id == plan).values(values))
-    old = {name: before[name] for name in fields}
-    audit_log.record(tx, None, "plan.updated", plan, label=str(fields.get("name", name)), before=old, after=fields)
+    old = {field: before[field] for field in new}
+    audit_log.record(tx, None, "plan.updated", plan, label=str(fields.get("name", name)), before=old, after=new)
 
 
 def remove_plan(tx: Connection, name: str) -> None:
@@ -191,18 +194,13 @@ def any_exists(tx: Connection) -> bool:
 
 def change(tx: Connection, account: int, *, email: str | None = None, password: str | None = None) -> None:
     """Set the e-mail address, or the hash of the password, which ends every browser session (decision 15)."""
-    values: dict[str, str | int] = {}
     if email is not None:
-        values |= _email_columns(email)
-        before = tx.execute(select(accounts.c.email).where(accounts.c.id == account)).scalar_one_or_none()
-        audit_log.record(tx, account, "account.updated", account, before={"email": before}, after={"email": email})
-    if password is not None:
-        values |= {"password": password, "password_changed": clock.now()}
-        sessions.end_all(tx, account)
-        audit_log.record(tx, account, "account.password_changed", account)
-    if values:
         with crud.translate_unique_violation(_TAKEN):
-            tx.execute(update(accounts).where(accounts.c.id == account).values(values))
+            account_rows.change(tx, account, "email", _email_columns(email))
+    if password is not None:
+        sessions.end_all(tx, account)
+        _update(tx, account, password=password, password_changed=clock.now())
+        audit_log.record(tx, account, "account.password_changed", account)
 
 
 def require_free_email(tx: Connection, account: int, email: str) -> None:
@@ -217,13 +215,16 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
 
     A suspension ends its sessions, one-time links and unfinished sign-ins for good. Its API keys work again afterwards.
     """
+    account_rows.lock(tx, account)
+    is_changed = get(tx, account).suspended != suspended
     if suspended:
         sessions.end_all(tx, account)
         changed = case((accounts.c.password_changed < clock.now(), clock.now()), else_=accounts.c.password_changed + 1)
         _update(tx, account, suspended=True, password_changed=changed)
     else:
         _update(tx, account, suspended=False)
-    audit_log.record(tx, account, "account.suspended" if suspended else "account.resumed", account)
+    if is_changed:
+        audit_log.record(tx, account, "account.suspended" if suspended else "account.resumed", account)
 
 
 def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
@@ -231,21 +232,22 @@ def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
 
     Raises NOT_FOUND if it was deleted.
     """
-    _update(tx, account, owner=admin)
-    audit_log.record(tx, account, "account.updated", account, after={"admin": admin})
+    account_rows.change(tx, account, "admin", {"owner": admin})
 
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
     """Put an account on a plan. Raises INVALID on `plan`, NOT_FOUND if the account was deleted."""
-    _update(tx, account, plan=plan_id(tx, plan))
-    audit_log.record(tx, account, "account.updated", account, after={"plan": plan})
+
+    def name_of(plan: int) -> str | None:
+        return tx.execute(select(plans.c.name).where(plans.c.id == plan)).scalar()
+
+    account_rows.change(tx, account, "plan", {"plan": plan_id(tx, plan)}, shown=name_of)
 
 
 def rename(tx: Connection, account: int, username: str) -> None:
     """Set the username. Raises INVALID or TAKEN on `username`, NOT_FOUND if the account was deleted."""
     with crud.translate_unique_violation(_TAKEN):
-        _update(tx, account, **_username_columns(username))
-    audit_log.record(tx, account, "account.updated", account, label=username, after={"username": username})
+        account_rows.change(tx, account, "username", _username_columns(username), label=username)
 
 
 def own_rate_limit(tx: Connection, account: int) -> int | None:
@@ -255,8 +257,7 @@ def own_rate_limit(tx: Connection, account: int) -> int | None:
 
 def limit_rate(tx: Connection, account: int, rate_limit: int | None) -> None:
     """Set the requests per minute of each API key; None for the limit of the plan. Raises NOT_FOUND as `rename`."""
-    _update(tx, account, rate_limit=rate_limit)
-    audit_log.record(tx, account, "account.updated", account, after={"rate_limit": rate_limit})
+    account_rows.change(tx, account, "rate_limit", {"rate_limit": rate_limit})
 
 
 def _update(tx: Connection, account: int, **values: bool | int | str | ColumnElement[int] | None) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from waypost.api.request_body import Body
 from waypost.api.types import Line
-from waypost.db import audit_log, change_log
+from waypost.db import account_rows, change_log
 from waypost.db.schema import accounts, files
 
 
@@ -24,6 +24,5 @@ def name_of(tx: Connection, account: int) -> str:
 
 def choose_name(tx: Connection, account: int, *, sender: str = "") -> None:
     """Store the name that visitors of files see; "" shows none."""
-    change_log.record_items(tx, files, files.c.account == account)
-    tx.execute(accounts.update().where(accounts.c.id == account).values(sender=sender))
-    audit_log.record(tx, account, "account.updated", account, after={"sender": sender})
+    if account_rows.change(tx, account, "sender", {"sender": sender}):
+        change_log.record_items(tx, files, files.c.account == account)

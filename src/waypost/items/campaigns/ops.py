@@ -170,9 +170,15 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
     if not values:
         return
     key = {"campaign": campaign, "link": link, "account": account}
+    stored = select(*(rotator_links.c[name] for name in values)).where(
+        *(rotator_links.c[name] == key[name] for name in key)
+    )
+    before = dict(tx.execute(stored).mappings().first() or {})
+    if before == values:
+        return
     new = upsert(tx, rotator_links).values(**key, **values)
     tx.execute(new.on_conflict_do_update(index_elements=list(key), set_=values))
-    audit_log.record(tx, account, "link.updated", link, after=values)
+    audit_log.record(tx, account, "link.updated", link, before=before, after=values)
 
 
 def unassign(tx: Connection, account: int, campaign: int, ids: Sequence[int]) -> int:

@@ -99,8 +99,9 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
     crud.lock_row(tx, channels, account, channel, shared=True)
     crud.lock_row(tx, table, account, item, shared=True)
     assignment = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
-    tx.execute(upsert(tx, channel_items).values(assignment).on_conflict_do_nothing())
-    audit_log.record(tx, account, "channel.item_added", channel, after={column: item})
+    added = upsert(tx, channel_items).values(assignment).on_conflict_do_nothing().returning(channel_items.c.channel)
+    if tx.execute(added).first() is not None:
+        audit_log.record(tx, account, "channel.item_added", channel, after={column: item})
 
 
 def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
@@ -108,8 +109,9 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
     get_owned(tx, account, channel)
     c = channel_items.c
     column, _ = _COLUMN_AND_TABLE[kind]
-    tx.execute(channel_items.delete().where(c.channel == channel, c.account == account, c[column] == item))
-    audit_log.record(tx, account, "channel.item_removed", channel, before={column: item})
+    removal = channel_items.delete().where(c.channel == channel, c.account == account, c[column] == item)
+    if tx.execute(removal).rowcount:
+        audit_log.record(tx, account, "channel.item_removed", channel, before={column: item})
 
 
 def sizes(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:

@@ -22,7 +22,7 @@ from waypost.db.schema import (
     pixels,
     submissions,
 )
-from waypost.items.links import dead_links, ops
+from waypost.items.links import dead_links, ops, relation_events
 from waypost.items.links.columns import Fields, Status, search_text, to_columns
 from waypost.items.links.ops import Address
 from waypost.urls import alias_namespace, alias_rules, blocklist, hostnames
@@ -212,10 +212,10 @@ def _set_relations(tx: Connection, account: int, changes: Sequence[Change]) -> N
     """Replace pixels and channels, where given. A link that is in a channel already keeps its position."""
     pixels = {link: references(fields, "pixels") for link, fields in changes if "pixels" in fields}
     channels = {link: references(fields, "channel") for link, fields in changes if "channel" in fields}
-    for name, given in (("pixels", pixels), ("channel", channels)):
-        for link, ids in given.items():
-            audit_log.record(tx, account, "link.updated", link, after={name: ids})
+    if channels:
+        relation_events.record(tx, account, "channel", channels)
     if pixels:
+        relation_events.record(tx, account, "pixels", pixels)
         tx.execute(delete(link_pixels).where(link_pixels.c.account == account, link_pixels.c.link.in_(pixels)))
     by_channels: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for link, ids in channels.items():
@@ -256,10 +256,11 @@ def add_channel(tx: Connection, account: int, ids: Collection[int], channel: int
     now = clock.now()
     locked = _lock(tx, account, ids)
     rows = [{"account": account, "channel": channel, "link": link["id"], "assigned": now} for link in locked]
-    if rows:
-        tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), rows)
-    for link in locked:
-        audit_log.record(tx, account, "channel.item_added", channel, after={"link": link["id"]})
+    if not rows:
+        return
+    added = upsert(tx, channel_items).on_conflict_do_nothing().returning(channel_items.c.link)
+    for link in sorted(tx.execute(added, rows).scalars()):
+        audit_log.record(tx, account, "channel.item_added", channel, after={"link": link})
 
 
 def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: int) -> None:
@@ -267,9 +268,9 @@ def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: 
     crud.require_reference(tx, channels, account, channel, field="channel", lock=True)
     c, locked = channel_items.c, _lock(tx, account, ids)
     is_selected = c.link.in_([link["id"] for link in locked])
-    tx.execute(delete(channel_items).where(c.channel == channel, c.account == account, is_selected))
-    for link in locked:
-        audit_log.record(tx, account, "channel.item_removed", channel, before={"link": link["id"]})
+    removed = delete(channel_items).where(c.channel == channel, c.account == account, is_selected).returning(c.link)
+    for link in sorted(tx.execute(removed).scalars()):
+        audit_log.record(tx, account, "channel.item_removed", channel, before={"link": link})
 
 
 def set_expiry(tx: Connection, account: int, ids: Collection[int], expiry: int | None) -> None:

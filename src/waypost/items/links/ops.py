@@ -28,7 +28,7 @@ from waypost.db import audit_log, change_log, crud, edits
 from waypost.db.database import upsert
 from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
-from waypost.items.links import dead_links
+from waypost.items.links import dead_links, relation_events
 from waypost.items.links.columns import Fields, Status, search_text, to_columns
 from waypost.urls import alias_namespace, alias_rules, hostnames
 
@@ -280,14 +280,13 @@ def _set_relations(
     channel_ids: Sequence[int] | None = None,
 ) -> None:
     """Replace the link's pixels and channels, where given."""
-    given = {"pixels": pixel_ids, "channel": channel_ids}
-    if after := {name: list(ids) for name, ids in given.items() if ids is not None}:
-        audit_log.record(tx, account, "link.updated", link, after=after)
     if pixel_ids is not None:
+        relation_events.record(tx, account, "pixels", {link: pixel_ids})
         tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
         if pixel_ids:
             tx.execute(insert(link_pixels), [{"link": link, "pixel": pixel, "account": account} for pixel in pixel_ids])
     if channel_ids is not None:
+        relation_events.record(tx, account, "channel", {link: channel_ids})
         c = channel_items.c
         owned_by = (c.link == link, c.account == account)
         tx.execute(delete(channel_items).where(*owned_by, c.channel.not_in(channel_ids)))

@@ -30,9 +30,10 @@ class Block:
 def block(tx: Connection, value: str, *, kind: str) -> Block:
     """Block a host or a word, also for existing items. Raises INVALID on `value`."""
     entry = Block(kind, _normalized(value, kind), clock.now())
-    tx.execute(upsert(tx, blocklist_entries).values(vars(entry)).on_conflict_do_nothing())
+    new = upsert(tx, blocklist_entries).values(vars(entry)).on_conflict_do_nothing()
     change_log.record(tx, alias_namespace.OWN)  # every cached response may lead there
-    audit_log.record(tx, None, "block.created", label=entry.value)
+    if tx.execute(new.returning(blocklist_entries.c.value)).first() is not None:
+        audit_log.record(tx, None, "block.created", label=entry.value)
     return entry
 
 

@@ -139,7 +139,7 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     """Save a changed code. Return False if it was changed since the draft, which must then be repeated."""
     now = {**new.values, "version": new.version + 1}
     own_items = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
-    query = select(*audit_log.columns_of(qrs)).where(*own_items).with_for_update()
+    query = select(*audit_log.columns_of(qrs), qrs.c.logo).where(*own_items).with_for_update()
     before = tx.execute(query).mappings().first()
     if before is None:
         get_owned(tx, account, code)

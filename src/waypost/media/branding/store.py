@@ -28,6 +28,9 @@ def of_installation(tx: Connection) -> Brand:
 
 def set_of_installation(tx: Connection, brand: Brand) -> None:
     """Set the brand of the installation, which every page without another one shows."""
+    before = of_installation(tx)
+    if brand == before:
+        return
     if brand == NO_BRAND:
         tx.execute(delete(installation).where(installation.c.name == _NAME))
     else:
@@ -35,7 +38,8 @@ def set_of_installation(tx: Connection, brand: Brand) -> None:
         statement = upsert(tx, installation).values(name=_NAME, value=value)
         tx.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
     change_log.record(tx, EVERYTHING)
-    audit_log.record(tx, None, "brand.updated", after={"name": brand.name, "color": brand.color})
+    old, new = ({"name": each.name, "color": each.color} for each in (before, brand))
+    audit_log.record(tx, None, "brand.updated", before=old, after=new)
 
 
 def of_domain(tx: Connection, account: int, domain: int) -> Brand:
