@@ -125,6 +125,7 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         ),
         "pixel_consent": Note("on", "Visitors see a question first; links with pixels take one click more."),
         "import_hosts": Note("shlink.internal", "Every account can send requests to that host."),
+        "webhook_hosts": Note("n8n.internal", "Every account can send signed requests with its events to that host."),
         "link_schemes": Note("mailto,tel", "Links can open other programs. Schemes that run scripts stay forbidden."),
         "dead_links_days": Note(
             "7",

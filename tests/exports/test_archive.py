@@ -44,6 +44,8 @@ NOT_EXPORTED = {
     "rotator_state": "working state of rotators",
     "trash": "deleted items",
     "link_undos": "values before bulk actions, for a day",
+    "webhook_messages": "events, which the audit log has, for 30 days",
+    "webhook_attempts": "results of requests, for 30 days",
     "link_pixels": "column pixels of links",
 }
 NOT_EXPORTED_COLUMNS = {
@@ -52,6 +54,7 @@ NOT_EXPORTED_COLUMNS = {
     "qrs": {"logo"},
     "shares": {"password", "token"},
     "bio_pictures": {"data"},
+    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
 

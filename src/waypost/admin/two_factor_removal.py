@@ -1,7 +1,5 @@
 """Remove the second factor of an account by a command, and tell its owner."""
 
-from dataclasses import dataclass
-
 from sqlalchemy import Connection
 
 from waypost.core.errors import invalid
@@ -11,19 +9,6 @@ from waypost.db.database import Database
 from waypost.http.mail import Email, Mailer
 from waypost.items.accounts import emails, localization, lost_phone
 from waypost.media.branding import store as brands
-from waypost.media.branding.brand import PRODUCT, Brand
-
-
-@dataclass(frozen=True)
-class _Sender:
-    """The installation, as the sender of an e-mail."""
-
-    settings: Settings
-    brand: Brand
-
-    @property
-    def service_name(self) -> str:
-        return self.brand.name or PRODUCT
 
 
 def remove(settings: Settings, database: Database, account: int) -> bool:
@@ -36,7 +21,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
         owner = lost_phone.remove(tx, account)
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
-        sender = _Sender(settings, brands.of_installation(tx))
+        sender = emails.Installation(settings, brands.of_installation(tx))
         language = localization.language_of(tx, account) or SOURCE_LANGUAGE
         return emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
 

@@ -22,6 +22,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "key": ("key", gettext_noop("API key")),
     "session": ("arrow-right-start-on-rectangle", gettext_noop("Session")),
     "second_factor": ("shield-check", gettext_noop("Two-factor authentication")),
+    "webhook": ("bolt", gettext_noop("Webhook")),
     "plan": ("adjustments-horizontal", gettext_noop("Plan")),
     "brand": ("swatch", gettext_noop("Brand")),
     "block": ("hand-raised", gettext_noop("Blocked host or word")),
@@ -56,6 +57,7 @@ VERBS: Mapping[str, str] = {
     "deletion_scheduled": gettext_noop("Deletion scheduled"),
     "deletion_canceled": gettext_noop("Deletion canceled"),
     "exported": gettext_noop("Exported"),
+    "secret_rotated": gettext_noop("Secret replaced"),
     "closed": gettext_noop("Closed"),
 }
 """Texts of events, by the second part of their name."""

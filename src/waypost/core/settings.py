@@ -141,6 +141,11 @@ class Settings(BaseSettings):
         " shlink.internal or 10.0.0.7:8080; without a port, only 80 and 443. Other internal addresses are refused. The"
         " command line may read any host.",
     )
+    webhook_hosts: str = Field(
+        "",
+        description="Comma-separated hosts of your own network to which accounts may send webhooks, such as"
+        " n8n.internal or 10.0.0.7:8080; without a port, only 80 and 443. Other internal addresses are refused.",
+    )
     link_schemes: str = Field(
         "",
         description="Comma-separated app schemes that links may use in addition to http and https. Bio pages may use"
@@ -199,7 +204,7 @@ class Settings(BaseSettings):
     _buckets = field_validator("storage_url")(setting_urls.bucket)
     _endpoints = field_validator("storage_endpoint", "traces_url")(setting_urls.endpoint)
     _smtp_servers = field_validator("smtp_url")(setting_urls.smtp_server)
-    _hosts = field_validator("import_hosts")(setting_urls.hosts)
+    _hosts = field_validator("import_hosts", "webhook_hosts")(setting_urls.hosts)
     _senders = field_validator("mail_from")(setting_urls.sender)
 
     @field_validator("*", mode="before")

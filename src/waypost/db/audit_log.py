@@ -20,7 +20,7 @@ from sqlalchemy import event as engine_events
 from waypost.core import clock
 from waypost.core.actor import Actor, current
 from waypost.db.driver_statements import DriverChange
-from waypost.db.schema import audit, shares
+from waypost.db.schema import audit, shares, webhook_endpoints
 from waypost.db.schema.nouns import NOUNS
 
 Values = Mapping[Any, Any]
@@ -30,7 +30,11 @@ _MAX_VALUE = 65_536
 _MAX_LABEL = 200
 _DERIVED = {"search", "version"}
 """Columns that change with others, or with each save."""
-_KINDS: Mapping[str, str] = {**{noun.table.name: noun.kind for noun in NOUNS.values()}, shares.name: "share"}
+_KINDS: Mapping[str, str] = {
+    **{noun.table.name: noun.kind for noun in NOUNS.values()},
+    shares.name: "share",
+    webhook_endpoints.name: "webhook",
+}
 
 
 @dataclass(frozen=True)

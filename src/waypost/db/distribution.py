@@ -24,8 +24,11 @@ COPIED = ("plans", "accounts", "domains")
 """Small tables that others are joined with or refer to: every node has all their rows."""
 BY_HOST = "aliases"
 """The table that is read before the account is known. Its rows are distributed by host."""
-_OF_DASHBOARD = ("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit")
-"""Tables of accounts that no other one is joined with: credentials, exports, presets and the audit log."""
+_OF_DASHBOARD = (
+    *("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit"),
+    *("webhook_endpoints", "webhook_messages", "webhook_attempts"),
+)
+"""Tables of accounts that no item is joined with: credentials, exports, presets, the audit log and webhooks."""
 ITEMS = (
     *(
         table.name

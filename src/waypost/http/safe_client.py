@@ -201,13 +201,27 @@ def probe(
     raise Refused("it redirects too often")
 
 
-def post(url: str, body: bytes, *, media_type: str, seconds: float, resolver: Resolver = resolve) -> int:
-    """POST `body` and return the status. Follows no redirects. Raises Refused as `fetch`."""
+def post(
+    url: str,
+    body: bytes,
+    *,
+    media_type: str,
+    seconds: float,
+    headers: Mapping[str, str] | None = None,
+    max_bytes: int = 0,
+    trusted_hosts: HostPorts = frozenset(),
+    resolver: Resolver = resolve,
+) -> FetchedResponse:
+    """POST `body`. Return the response with the first `max_bytes` of its body, or fewer if it breaks off.
+
+    Follows no redirects. `trusted_hosts` may have internal addresses. Raises Refused as `fetch`.
+    """
     with (
-        _open_pool(resolver, seconds) as pool,
-        _exchange(pool, "POST", url, body=body, media_type=media_type) as response,
+        _open_pool(resolver, seconds, trusted_hosts=trusted_hosts) as pool,
+        _exchange(pool, "POST", url, body=body, media_type=media_type, headers=headers) as response,
     ):
-        return response.status
+        beginning = _beginning(response, max_bytes) if max_bytes else b""
+        return FetchedResponse(response.status, dict(_headers(response)), beginning)
 
 
 def _open_pool(
@@ -270,6 +284,17 @@ def _read(response: httpcore2.Response, max_bytes: int) -> FetchedResponse:
         if len(body) > max_bytes:
             raise Refused(f"it is larger than {max_bytes} bytes")
     return FetchedResponse(response.status, dict(_headers(response)), bytes(body))
+
+
+def _beginning(response: httpcore2.Response, max_bytes: int) -> bytes:
+    """Read the first bytes of a body. The status is known, so an interruption only shortens it."""
+    body = bytearray()
+    with suppress(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
+        for chunk in response.iter_stream():
+            body += chunk
+            if len(body) >= max_bytes:
+                break
+    return bytes(body[:max_bytes])
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Webhooks:
 
     def _post(self, url: str, body: bytes) -> None:
         try:
-            status = safe_client.post(url, body, media_type="application/json", seconds=_TIMEOUT_SECONDS)
+            status = safe_client.post(url, body, media_type="application/json", seconds=_TIMEOUT_SECONDS).status
             if not 200 <= status < 300:
                 _log.warning("webhook rejected", url=url, status=status)
         except safe_client.Refused as error:

@@ -1,4 +1,4 @@
-"""The jobs of the ingester's process next to counting clicks: the order of the audit log, and checks of links."""
+"""The jobs of the ingester's process next to counting clicks: the order of the audit log, webhooks, checks of links."""
 
 import threading
 from collections.abc import Sequence
@@ -10,14 +10,15 @@ from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
 from waypost.items.links import dead_link_checker
+from waypost.webhooks import outbox, sender
 
-AUDIT_READERS: Sequence[Reader] = (merkle.append,)
+AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue)
 """They get every event of the audit log, in its order."""
 
 
 def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     """Return the jobs that the settings ask for."""
-    return (_sequence_audit_log, *([dead_link_checker.run] if settings.dead_links_days else []))
+    return (_sequence_audit_log, sender.run, *([dead_link_checker.run] if settings.dead_links_days else []))
 
 
 def _sequence_audit_log(settings: Settings, database: Database, stop: threading.Event) -> None:

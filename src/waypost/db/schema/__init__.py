@@ -60,3 +60,4 @@ from waypost.db.schema.resources import (
     submissions,
     utm_templates,
 )
+from waypost.db.schema.webhooks import webhook_attempts, webhook_endpoints, webhook_messages

@@ -24,6 +24,7 @@ from waypost.db.schema.resources import (
     splashes,
     utm_templates,
 )
+from waypost.db.schema.webhooks import webhook_endpoints
 
 OWN = ""
 """The host of aliases on the service's own host."""
@@ -285,7 +286,12 @@ NOUNS: Mapping[str, Noun] = _by_kind(
 )
 """By kind, in the order of the dashboard's menu. Links come first, because they refer to most of the others."""
 
-OTHER_ROWS: Mapping[str, str] = {"accounts": "account", shares.name: "share link", trash.name: "item in the trash"}
+OTHER_ROWS: Mapping[str, str] = {
+    "accounts": "account",
+    shares.name: "share link",
+    trash.name: "item in the trash",
+    webhook_endpoints.name: "webhook",
+}
 """The names of rows of other tables, inside a sentence."""
 
 

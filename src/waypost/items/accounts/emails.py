@@ -1,12 +1,13 @@
 """The texts of e-mail to owners of accounts, in the language of the recipient."""
 
 import textwrap
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from waypost.core.settings import Settings
 from waypost.dashboard.i18n import gettext_noop, text_in
 from waypost.http.mail import Email
-from waypost.media.branding.brand import Brand
+from waypost.media.branding.brand import PRODUCT, Brand
 
 _LINE_LENGTH = 78
 
@@ -24,6 +25,18 @@ class Sender(Protocol):
     def service_name(self) -> str: ...
 
 
+@dataclass(frozen=True)
+class Installation:
+    """The installation as the sender of an e-mail that no request causes."""
+
+    settings: Settings
+    brand: Brand
+
+    @property
+    def service_name(self) -> str:
+        return self.brand.name or PRODUCT
+
+
 class Message(NamedTuple):
     """A subject and the first paragraph, both untranslated."""
 
@@ -37,9 +50,11 @@ def notice(sender: Sender, recipient: str, language: str, message: Message, **va
     return _email(sender, recipient, language, message, _ADVICE, page, _LOCKED_OUT, **values)
 
 
-def with_link(sender: Sender, recipient: str, language: str, message: Message, link: str, end: str = "") -> Email:
+def with_link(
+    sender: Sender, recipient: str, language: str, message: Message, link: str, end: str = "", **values: str
+) -> Email:
     """Return an e-mail with a link; `end` is a last paragraph."""
-    return _email(sender, recipient, language, message, link, end)
+    return _email(sender, recipient, language, message, link, end, **values)
 
 
 def _email(sender: Sender, recipient: str, language: str, message: Message, *paragraphs: str, **values: str) -> Email:
@@ -59,6 +74,27 @@ def test_message(sender: Sender, recipient: str, language: str) -> Email:
 _TEST = Message(
     gettext_noop("Test e-mail from %(service)s"),
     gettext_noop("E-mail of %(service)s works: this message was sent from the page Health."),
+)
+WEBHOOK_FAILS = Message(
+    gettext_noop("A webhook of %(service)s fails"),
+    gettext_noop(
+        'The webhook "%(name)s" of the %(service)s account %(username)s fails. Messages are sent again, and wait on its'
+        " page. After 5 days without a success the webhook is disabled:"
+    ),
+)
+WEBHOOK_DISABLED = Message(
+    gettext_noop("A webhook of %(service)s was disabled"),
+    gettext_noop(
+        'The webhook "%(name)s" of the %(service)s account %(username)s was disabled, because it failed for 5 days.'
+        " Enable it on its page; the missed messages are there:"
+    ),
+)
+WEBHOOK_GONE = Message(
+    gettext_noop("A webhook of %(service)s was disabled"),
+    gettext_noop(
+        'The webhook "%(name)s" of the %(service)s account %(username)s was disabled, because its server answered that'
+        " it is gone (410). Enable it on its page; the missed messages are there:"
+    ),
 )
 NEW_KEY = Message(
     gettext_noop("A new API key was created"),

@@ -232,6 +232,12 @@ _PARTS = (
         schema.presets,
         columns_of(schema.presets),
     ),
+    Sheet(
+        "webhooks",
+        "Webhooks without their secrets and messages.",
+        schema.webhook_endpoints,
+        columns_of(schema.webhook_endpoints),
+    ),
     Sheet("audit", "The audit log: all changes with their authors.", schema.audit, columns_of(schema.audit)),
     Sheet("submissions", "Responses of visitors to overlays.", schema.submissions, columns_of(schema.submissions)),
 )

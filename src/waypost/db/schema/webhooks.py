@@ -1,0 +1,77 @@
+"""The tables of webhooks: endpoints of accounts, the messages for them, and the attempts to deliver each message."""
+
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Index, String, Table, Text, text, true
+
+from waypost.db.schema.columns import (
+    Id,
+    id_column,
+    inherited_account,
+    metadata,
+    number,
+    owned,
+    parent,
+    string,
+    timestamp,
+)
+
+# One of campaign, channel and link can have an id, without a foreign key: with the item, its events end. `failing` is
+# the time of the first failure since the last success, `warned` that of the e-mail about it.
+webhook_endpoints = owned(
+    "webhook_endpoints",
+    string("title", doc="Name."),
+    Column("url", Text, nullable=False, doc="URL that gets the events."),
+    Column("events", JSON, nullable=False, default=["*"], doc="Names of the events, as JSON; * for all."),
+    Column("campaign", Id, doc="Id of the campaign, if only its events are sent."),
+    Column("channel", Id, doc="Id of the channel, if only its events are sent."),
+    Column("link", Id, doc="Id of the link, if only its events are sent."),
+    Column("secret", Text, nullable=False),
+    Column("oldsecret", Text),
+    timestamp("oldsecretend", optional=True),
+    Column("enabled", Boolean, nullable=False, default=True, server_default=true(), doc="True if events are sent."),
+    Column("disabledreason", String(8), nullable=False, default="", doc="gone or failing, if the service disabled it."),
+    timestamp("failing", optional=True, doc="Time of the first failure since the last success, UTC."),
+    timestamp("warned", optional=True),
+)
+
+# One event for one endpoint. `uid` is its `webhook-id`, `body` the exact text that is signed and sent. `due` is the
+# time of the next attempt; while one runs, that of the end of its lease, after which another process repeats it.
+webhook_messages = Table(
+    "webhook_messages",
+    metadata,
+    id_column(),
+    inherited_account(),
+    parent("endpoint", "webhook_endpoints", "CASCADE"),
+    Column("uid", String(40), nullable=False),
+    Column("event", String(40), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("state", String(9), nullable=False),
+    number("attempts"),
+    timestamp("due"),
+    timestamp("created"),
+    Index("webhook_messages_endpoint_id", "endpoint", "id"),
+    Index("webhook_messages_created", "created"),
+    Index(
+        "webhook_messages_due",
+        *("due", "endpoint"),
+        sqlite_where=text("state = 'waiting'"),
+        postgresql_where=text("state = 'waiting'"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+# One attempt to deliver a message, stored before its request is sent. Until its result is stored, `milliseconds` is
+# empty. `status` is 0 without an answer; then `error` says why. `answer` is the beginning of the body.
+webhook_attempts = Table(
+    "webhook_attempts",
+    metadata,
+    id_column(),
+    inherited_account(),
+    parent("message", "webhook_messages", "CASCADE"),
+    timestamp("at"),
+    number("status"),
+    Column("milliseconds", BigInteger),
+    string("error"),
+    string("answer"),
+    Index("webhook_attempts_message_id", "message", "id"),
+    sqlite_autoincrement=True,
+)

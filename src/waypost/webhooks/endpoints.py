@@ -1,0 +1,158 @@
+"""Endpoints of webhooks: where events of an account are sent, which ones, and the secrets that sign them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+
+from waypost.core import clock
+from waypost.core.errors import Kind, Problem, invalid, not_found
+from waypost.core.settings import Settings
+from waypost.db import account_rows, audit_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import campaigns, channels, links, webhook_endpoints, webhook_messages
+from waypost.urls import blocklist, validation
+from waypost.webhooks import catalog, signature
+
+MAX_ENDPOINTS = 10
+"""Endpoints of one account."""
+SCOPES: Mapping[str, Table] = {"campaign": campaigns, "channel": channels, "link": links}
+"""The columns that limit an endpoint to the events of one item."""
+ROTATION_SECONDS = 86_400
+"""After a rotation, messages are signed with the previous secret too for so long."""
+_c = webhook_endpoints.c
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint without its secrets. `failing` is the first failure since the last success; times are seconds."""
+
+    id: int
+    account: int
+    title: str
+    url: str
+    events: Sequence[str]
+    campaign: int | None
+    channel: int | None
+    link: int | None
+    enabled: bool
+    disabledreason: str
+    failing: int | None
+    created: int
+
+    @property
+    def state(self) -> str:
+        """`active`, `failing`, or `disabled` with or without the reason `gone` or `failing`."""
+        if not self.enabled:
+            return "disabled"
+        return "active" if self.failing is None else "failing"
+
+    def __hash__(self) -> int:
+        return self.id
+
+
+class Fields(TypedDict, total=False):
+    """The settable fields; `None` is the default of a field."""
+
+    title: str | None
+    url: str
+    events: Sequence[str] | None
+    campaign: int | None
+    channel: int | None
+    link: int | None
+    enabled: bool | None
+
+
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Endpoint]:
+    """Return a page of the account's endpoints, newest first."""
+    query = crud.select_columns(webhook_endpoints, Endpoint).where(_c.account == account)
+    return crud.counted_page(tx, query.order_by(_c.id.desc()), window, Endpoint)
+
+
+def get_owned(tx: Connection, account: int, endpoint: int) -> Endpoint:
+    """One endpoint."""
+    return crud.get_owned(tx, webhook_endpoints, account, endpoint, Endpoint)
+
+
+def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> tuple[Endpoint, str]:
+    """Create an endpoint. Return it with its secret, which is not shown again. Raises INVALID on the invalid field."""
+    account_rows.lock(tx, account)
+    count = select(func.count()).select_from(webhook_endpoints).where(_c.account == account)
+    if tx.execute(count).scalar_one() >= MAX_ENDPOINTS:
+        message = f"This account has {MAX_ENDPOINTS} webhooks already. Delete one first."
+        raise Problem(Kind.INVALID, message)
+    values = _values(tx, account, fields, settings)
+    _check_scope(values)
+    secret = signature.new_secret()
+    row = {"account": account, "secret": secret, "created": clock.now(), **values}
+    endpoint = tx.execute(insert(webhook_endpoints).values(row).returning(_c.id)).scalar_one()
+    audit_log.item_created(tx, webhook_endpoints, account, endpoint, row)
+    return get_owned(tx, account, endpoint), secret
+
+
+def change(tx: Connection, account: int, endpoint: int, *, settings: Settings, **fields: Unpack[Fields]) -> Endpoint:
+    """Set the given fields. Raises INVALID on the invalid field.
+
+    Another URL, and enabling, forget earlier failures. Messages that wait for a disabled endpoint become failed ones,
+    which can be sent again.
+    """
+    crud.lock_row(tx, webhook_endpoints, account, endpoint)
+    stored, values = get_owned(tx, account, endpoint), _values(tx, account, fields, settings)
+    _check_scope({**{name: getattr(stored, name) for name in SCOPES}, **values})
+    crud.change(tx, webhook_endpoints, account, endpoint, values)
+    if values.get("enabled") or values.get("url", stored.url) != stored.url:
+        forgotten = {"failing": None, "warned": None, "disabledreason": ""}
+        tx.execute(update(webhook_endpoints).where(_c.id == endpoint, _c.account == account).values(forgotten))
+    if values.get("enabled") is False:
+        fail_waiting(tx, account, endpoint)
+    return get_owned(tx, account, endpoint)
+
+
+def remove(tx: Connection, account: int, endpoint: int) -> None:
+    """Delete an endpoint with its messages."""
+    columns = audit_log.columns_of(webhook_endpoints)
+    deletion = delete(webhook_endpoints).where(_c.id == endpoint, _c.account == account).returning(*columns)
+    row = tx.execute(deletion).mappings().first()
+    if row is None:
+        raise not_found(crud.singular(webhook_endpoints))
+    audit_log.item_deleted(tx, webhook_endpoints, account, endpoint, row)
+
+
+def rotate(tx: Connection, account: int, endpoint: int) -> tuple[Endpoint, str]:
+    """Give an endpoint a new secret, and return it with the secret. The previous one signs too for a day."""
+    crud.lock_row(tx, webhook_endpoints, account, endpoint)
+    secret = signature.new_secret()
+    new = {"secret": secret, "oldsecret": _c.secret, "oldsecretend": clock.now() + ROTATION_SECONDS}
+    tx.execute(update(webhook_endpoints).where(_c.id == endpoint, _c.account == account).values(new))
+    rotated = get_owned(tx, account, endpoint)
+    audit_log.record(tx, account, "webhook.secret_rotated", endpoint, label=rotated.title)
+    return rotated, secret
+
+
+def fail_waiting(tx: Connection, account: int, endpoint: int) -> None:
+    """Let the waiting messages of an endpoint fail, because it was disabled."""
+    m = webhook_messages.c
+    is_waiting = (m.account == account, m.endpoint == endpoint, m.state == "waiting")
+    tx.execute(update(webhook_messages).where(*is_waiting).values(state="failed"))
+
+
+def _values(tx: Connection, account: int, fields: Fields, settings: Settings) -> dict[str, Any]:
+    """Return the columns of valid fields. Raises INVALID on the invalid field."""
+    values = crud.with_defaults(webhook_endpoints, dict(fields))
+    if "url" in fields:
+        values["url"] = validation.web_url(fields["url"], field="url")
+        validation.foreign_host(values["url"], field="url", settings=settings)
+        blocklist.refuse(tx, [values["url"]], field="url")
+    if "events" in values:
+        values["events"] = catalog.checked(values["events"])
+    for name, table in SCOPES.items():
+        if (item := values.get(name)) is not None:
+            crud.require_reference(tx, table, account, item, field=name)
+    return values
+
+
+def _check_scope(values: Mapping[str, Any]) -> None:
+    """Raise INVALID if more than one item limits the endpoint."""
+    if len(limits := [name for name in SCOPES if values.get(name) is not None]) > 1:
+        raise invalid(limits[1], f"{limits[1]} cannot be combined with {limits[0]}: select one of them.")

@@ -1,0 +1,198 @@
+"""The queue of messages: which ones are due, their leases, and the results of attempts."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Select, false, func, insert, or_, select, true, update
+
+from waypost.db import audit_log
+from waypost.db.schema import accounts, webhook_attempts, webhook_endpoints, webhook_messages
+from waypost.webhooks import catalog, endpoints
+
+LEASE_SECONDS = 60
+"""A message is sent again after this time without a result; longer than an attempt takes."""
+RETRY_SECONDS = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""The pauses after failed attempts, plus or minus 20 %. The attempt after the last one is the last."""
+DISABLE_SECONDS = 5 * 86_400
+"""An endpoint that fails for so long is disabled."""
+WARN_SECONDS = 3600
+"""The owner of an endpoint that fails for so long gets an e-mail."""
+_JITTER = 5
+"""The part of a pause that is added or taken at most, as its reciprocal."""
+_MAX_RETRY_AFTER = 86_400
+_GONE = 410
+_MAX_DUE = 500
+_m, _e, _a = webhook_messages.c, webhook_endpoints.c, webhook_attempts.c
+Reason = Literal["warned", "failing", "gone"]
+
+
+@dataclass(frozen=True)
+class Due:
+    """A message whose time has come. `is_failing`: the last attempt for its endpoint has failed."""
+
+    id: int
+    endpoint: int
+    is_failing: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An attempt that the caller must make within the lease. `number` counts from 1."""
+
+    account: int
+    endpoint: int
+    message: int
+    attempt: int
+    number: int
+    event: str
+    url: str
+    secrets: tuple[str, ...]
+    is_failing: bool
+    uid: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of an attempt: the status, 0 without an answer; then `error` says why. `retry_after` is in seconds."""
+
+    status: int
+    milliseconds: int
+    error: str = ""
+    answer: str = ""
+    retry_after: int = 0
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that the owner of an endpoint must know: it fails, or it was disabled."""
+
+    account: int
+    endpoint: int
+    title: str
+    url: str
+    reason: Reason
+
+
+def find_due(tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int) -> Sequence[Due]:
+    """Return messages that are due (index webhook_messages_due), at most `per_endpoint` for each that is not busy.
+
+    Those for endpoints that work come first. A disabled endpoint gets tests only.
+    """
+    rank = func.row_number().over(partition_by=_m.endpoint, order_by=(_m.due, _m.id)).label("rank")
+    is_wanted = or_(_e.enabled == true(), _m.event == catalog.TEST)
+    ranked = (
+        select(_m.id, _m.endpoint, _m.due, _e.failing, rank)
+        .join(webhook_endpoints, (_e.id == _m.endpoint) & (_e.account == _m.account))
+        .join(accounts, accounts.c.id == _m.account)
+        .where(_m.state == "waiting", _m.due <= now, _m.endpoint.not_in(busy))
+        .where(is_wanted, accounts.c.suspended == false())
+        .subquery()
+    )
+    r = ranked.c
+    is_failing = r.failing.is_not(None)
+    query: Select[Any] = select(r.id, r.endpoint, is_failing.label("is_failing")).where(r.rank <= per_endpoint)
+    rows = tx.execute(query.order_by(is_failing, r.due, r.id).limit(_MAX_DUE)).mappings()
+    return [Due(row["id"], row["endpoint"], bool(row["is_failing"])) for row in rows]
+
+
+def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
+    """Lease those of the messages that are still due, and store an attempt of each. Another process gets the others."""
+    is_due = (_m.id.in_(ids), _m.state == "waiting", _m.due <= now)
+    lease = update(webhook_messages).where(*is_due).values(due=now + LEASE_SECONDS, attempts=_m.attempts + 1)
+    columns = (_m.id, _m.account, _m.endpoint, _m.attempts, _m.event, _m.uid, _m.body)
+    rows = tx.execute(lease.returning(*columns)).all()
+    if not rows:
+        return []
+    new = [{"account": row.account, "message": row.id, "at": now, "status": 0} for row in rows]
+    stored = insert(webhook_attempts).returning(_a.id, sort_by_parameter_order=True)
+    attempts = tx.execute(stored, new).scalars().all()
+    targets = _targets(tx, {row.endpoint for row in rows}, now)
+    return [
+        Claim(
+            row.account,
+            row.endpoint,
+            row.id,
+            attempt,
+            row.attempts,
+            row.event,
+            *targets[row.endpoint],
+            uid=row.uid,
+            body=row.body,
+        )
+        for row, attempt in zip(rows, attempts, strict=True)
+    ]
+
+
+def _targets(tx: Connection, ids: set[int], now: int) -> Mapping[int, tuple[str, tuple[str, ...], bool]]:
+    """Return the URL of endpoints, the valid secrets, the newest first, and whether the last attempt failed."""
+    query = select(_e.id, _e.url, _e.secret, _e.oldsecret, _e.oldsecretend, _e.failing).where(_e.id.in_(ids))
+    targets = {}
+    for row in tx.execute(query):
+        old = (row.oldsecret,) if row.oldsecret and row.oldsecretend > now else ()
+        targets[row.id] = (row.url, (row.secret, *old), row.failing is not None)
+    return targets
+
+
+def record(tx: Connection, claimed: Claim, result: Result, now: int) -> Notice | None:
+    """Store the result of an attempt. Return the notice for the owner, if there is one."""
+    ended = {
+        "status": result.status,
+        "milliseconds": result.milliseconds,
+        "error": result.error,
+        "answer": result.answer,
+    }
+    owned = (_e.id == claimed.endpoint, _e.account == claimed.account)
+    endpoint = tx.execute(select(webhook_endpoints).where(*owned).with_for_update()).first()
+    if endpoint is None:
+        return None
+    tx.execute(update(webhook_attempts).where(_a.id == claimed.attempt, _a.account == claimed.account).values(ended))
+    if result.is_success:
+        _update_message(tx, claimed, {"state": "delivered"})
+        if endpoint.failing is not None and claimed.event != catalog.TEST:
+            tx.execute(update(webhook_endpoints).where(*owned).values(failing=None, warned=None))
+        return None
+    _update_message(tx, claimed, _after_failure(claimed, result, now))
+    return None if claimed.event == catalog.TEST else _note_failure(tx, endpoint, result, now)
+
+
+def _update_message(tx: Connection, claimed: Claim, values: Mapping[str, Any]) -> None:
+    """Update the message, unless another attempt of it has begun or it was reset; a success always."""
+    is_same = () if "due" not in values else (_m.attempts == claimed.number, _m.state == "waiting")
+    owned = (_m.id == claimed.message, _m.account == claimed.account)
+    tx.execute(update(webhook_messages).where(*owned, *is_same).values(values))
+
+
+def _after_failure(claimed: Claim, result: Result, now: int) -> Mapping[str, Any]:
+    """Return the next attempt, or the end: after the last one, after 410, and of a test, which is sent once."""
+    is_last = claimed.number > len(RETRY_SECONDS) or result.status == _GONE or claimed.event == catalog.TEST
+    if is_last:
+        return {"state": "failed", "due": now}
+    pause = RETRY_SECONDS[claimed.number - 1]
+    jitter = pause // _JITTER
+    due = now + pause - jitter + secrets.randbelow(2 * jitter + 1)
+    return {"due": max(due, now + min(result.retry_after, _MAX_RETRY_AFTER))}
+
+
+def _note_failure(tx: Connection, endpoint: Any, result: Result, now: int) -> Notice | None:
+    """Remember since when an endpoint fails; disable it if it is gone, or fails for too long."""
+    since = endpoint.failing or now
+    values: dict[str, Any] = {"failing": since}
+    reason: Reason | None = None
+    if endpoint.enabled and (result.status == _GONE or now - since >= DISABLE_SECONDS):
+        reason = "gone" if result.status == _GONE else "failing"
+        values |= {"enabled": False, "disabledreason": reason}
+        endpoints.fail_waiting(tx, endpoint.account, endpoint.id)
+        after = {"disabledreason": reason}
+        audit_log.record(tx, endpoint.account, "webhook.disabled", endpoint.id, label=endpoint.title, after=after)
+    elif endpoint.enabled and endpoint.warned is None and now - since >= WARN_SECONDS:
+        reason, values["warned"] = "warned", now
+    owned = (_e.id == endpoint.id, _e.account == endpoint.account)
+    tx.execute(update(webhook_endpoints).where(*owned).values(values))
+    return reason and Notice(endpoint.account, endpoint.id, endpoint.title, endpoint.url, reason)

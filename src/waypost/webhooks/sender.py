@@ -1,0 +1,219 @@
+"""The sender: posts messages that are due, in threads of the ingester's process. All nodes share the work.
+
+A message is leased and its attempt stored before the request; no request is sent inside a transaction. A process that
+is killed leaves messages whose lease ends, so they are sent again, with the same id.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from email.utils import parsedate_to_datetime
+from functools import partial
+
+import structlog
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from waypost.core import clock, setting_urls
+from waypost.core.errors import Problem
+from waypost.core.reasons import RepeatedReason
+from waypost.core.settings import Settings
+from waypost.db import leases
+from waypost.db.database import Database
+from waypost.http import safe_client
+from waypost.http.mail import Mailer
+from waypost.webhooks import deliveries, notices, queue, signature
+from waypost.webhooks.queue import LEASE_SECONDS, Claim, Due, Notice, Result
+
+TIMEOUT_SECONDS = 15.0
+"""For one attempt in all."""
+MAX_ANSWER_BYTES = 4096
+POLL_SECONDS = 0.5
+_THREADS = 128
+_FAILING_THREADS = 12
+"""Threads for endpoints that fail, which take long."""
+_PER_ENDPOINT = 4
+"""Requests to an endpoint whose last one succeeded; others get one at a time."""
+_LOG_SECONDS = 60.0
+_TIDY, _TIDY_SECONDS, _TIDY_PAUSE = "webhooks", 3600, 60.0
+"""The lease of the deletion of old messages, its length, and the pause between two tries."""
+_log = structlog.get_logger("webhooks")
+
+
+class Sender:
+    """Sends messages until `stop` is set. `fault_point` is called between steps; tests crash in it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        stop: threading.Event,
+        *,
+        fault_point: Callable[[str], None] = lambda _name: None,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._stop = stop
+        self._fault_point = fault_point
+        self._hosts = setting_urls.host_ports(settings.webhook_hosts)
+        self._mailer = Mailer(settings)
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._running: Counter[int] = Counter()
+        """Requests by endpoint."""
+        self._failing = 0
+        """The number of them to endpoints that have failed before."""
+        self._proven: set[int] = set()
+        """Endpoints whose last request succeeded."""
+        self._tidy_at = 0.0  # of the monotonic clock
+        self._fault = RepeatedReason(
+            lambda reason: _log.warning("webhooks wait for the database", reason=reason), _LOG_SECONDS
+        )
+
+    def run(self) -> None:
+        """Send messages until `stop` is set. Running requests are given up; their messages are sent again."""
+        while not self._stop.is_set():
+            self._wake.clear()
+            if not self._try_step():
+                self._wake.wait(POLL_SECONDS)
+        self._mailer.close()
+
+    def step(self) -> int:
+        """Start the requests that are due and have a thread. Return how many."""
+        now = clock.now()
+        with self._lock:
+            busy = [endpoint for endpoint, count in self._running.items() if count >= self._limit(endpoint)]
+        find = partial(queue.find_due, now=now, busy=busy, per_endpoint=_PER_ENDPOINT)
+        if not (selected := self._choose(self._database.read(find, autocommit=True))):
+            return 0
+        # After a power cut, a message is sent again with the same id.
+        claims = self._database.write(lambda tx: queue.claim(tx, now, selected), durability="process")
+        self._fault_point("claimed")
+        for claimed in claims:
+            with self._lock:
+                self._running[claimed.endpoint] += 1
+                self._failing += claimed.is_failing
+            # A daemon, so that a slow server cannot delay the end of the process.
+            threading.Thread(target=self._work, args=(claimed,), daemon=True).start()
+        return len(claims)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for running requests. Return whether all have ended."""
+        end = time.monotonic() + seconds
+        while self._running and time.monotonic() < end:
+            self._wake.wait(0.01)
+        return not self._running
+
+    def delete_expired(self) -> None:
+        """Delete old messages, once an hour by one process of all nodes."""
+
+        def work(tx: Connection) -> None:
+            if leases.acquire(tx, _TIDY, every=_TIDY_SECONDS) and deliveries.delete_expired(tx, clock.now()):
+                leases.release(tx, _TIDY)
+
+        if time.monotonic() >= self._tidy_at:
+            self._database.write(work, durability="relaxed")
+            self._tidy_at = time.monotonic() + _TIDY_PAUSE
+
+    def _try_step(self) -> int:
+        try:
+            self.delete_expired()
+            return self.step()
+        except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
+            self._fault.record(str(error))
+            self._fault.flush()
+            return 0
+
+    def _limit(self, endpoint: int) -> int:
+        return _PER_ENDPOINT if endpoint in self._proven else 1
+
+    def _choose(self, waiting: Sequence[Due]) -> Sequence[int]:
+        """Return the messages that have a free thread, of the process and of their endpoint."""
+        selected = []
+        with self._lock:
+            running, failing = Counter(self._running), self._failing
+        for due in waiting:
+            is_free = running[due.endpoint] < self._limit(due.endpoint) and running.total() < _THREADS
+            if is_free and not (due.is_failing and failing >= _FAILING_THREADS):
+                selected.append(due.id)
+                running[due.endpoint] += 1
+                failing += due.is_failing
+        return selected
+
+    def _work(self, claimed: Claim) -> None:
+        """Make an attempt: the body of a thread."""
+        succeeded = False
+        try:
+            result = self._send(claimed)
+            self._fault_point("sent")
+            succeeded = result.is_success
+            notice = self._store(claimed, result)
+            self._fault_point("stored")
+            if notice is not None:
+                self._tell(notice)
+        except Exception:
+            _log.exception("webhook failed", url=claimed.url)
+            raise
+        finally:
+            with self._lock:
+                self._running -= Counter({claimed.endpoint: 1})
+                self._failing -= claimed.is_failing
+                (self._proven.add if succeeded else self._proven.discard)(claimed.endpoint)
+            self._wake.set()
+
+    def _send(self, claimed: Claim) -> Result:
+        """Send the request. Only an answer is a success."""
+        started, body = time.monotonic(), claimed.body.encode()
+        try:
+            response = safe_client.post(
+                claimed.url,
+                body,
+                media_type="application/json",
+                seconds=TIMEOUT_SECONDS,
+                headers=signature.headers(claimed.uid, clock.now(), body, claimed.secrets),
+                max_bytes=MAX_ANSWER_BYTES,
+                trusted_hosts=self._hosts,
+            )
+        except safe_client.Refused as error:
+            return Result(0, _milliseconds_since(started), error=str(error))
+        answer = response.body.decode("utf-8", "replace").replace("\0", "")
+        retry_after = _seconds(response.headers.get("retry-after", ""))
+        return Result(response.status, _milliseconds_since(started), answer=answer, retry_after=retry_after)
+
+    def _store(self, claimed: Claim, result: Result) -> Notice | None:
+        """Store a result, as long as the lease allows if the database is away: without it the message is sent again."""
+        end = time.monotonic() + LEASE_SECONDS - TIMEOUT_SECONDS
+        while True:
+            record = partial(queue.record, claimed=claimed, result=result, now=clock.now())
+            try:
+                return self._database.write(record, durability="process")
+            except Problem as problem:
+                if time.monotonic() >= end or self._stop.wait(1):
+                    _log.warning("result of a webhook was not stored", url=claimed.url, reason=str(problem))
+                    return None
+
+    def _tell(self, notice: Notice) -> None:
+        """Send an e-mail to the owner of an endpoint."""
+        _log.warning("webhook is failing or was disabled", account=notice.account, url=notice.url, reason=notice.reason)
+        prepare = partial(notices.email, settings=self._settings, notice=notice)
+        self._mailer.send_later(lambda: self._database.read(prepare))
+
+
+def _milliseconds_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _seconds(retry_after: str) -> int:
+    """Return the seconds of a header Retry-After, which has a number or a date; 0 for another value."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return int(retry_after[:9])
+    try:
+        return max(0, int(parsedate_to_datetime(retry_after).timestamp()) - clock.now())
+    except (ValueError, OverflowError):
+        return 0
+
+
+def run(settings: Settings, database: Database, stop: threading.Event) -> None:
+    """Send messages until `stop` is set."""
+    Sender(settings, database, stop).run()

@@ -1,0 +1,146 @@
+"""A receiver of webhooks that can misbehave, an account with an endpoint, and a sender that runs step by step."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from standardwebhooks import Webhook
+
+from tests.support.fake_internet import empty, server
+from waypost.core.settings import Settings
+from waypost.db import audit_sequence
+from waypost.db.database import Database
+from waypost.db.schema import webhook_attempts, webhook_endpoints, webhook_messages
+from waypost.items.accounts import ops as accounts
+from waypost.items.channels import ops as channels
+from waypost.webhooks import endpoints, outbox
+from waypost.webhooks.sender import Sender
+
+WAIT_SECONDS = 30
+Answer = Callable[[], Iterable[bytes]]
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request: headers with lower-case names, and the body."""
+
+    headers: dict[str, str]
+    body: str
+
+    def verified(self, secret: str) -> Any:
+        """Return the payload. The official library raises an error if the signature is not valid."""
+        return Webhook(secret).verify(self.body, self.headers)
+
+
+@dataclass
+class Receiver:
+    """A server that records requests. `answer` returns the pieces of its responses."""
+
+    port: int = 0
+    answer: Answer = lambda: [empty(204)]
+    requests: list[Received] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The ids of the messages in the order of the requests."""
+        return [request.headers["webhook-id"] for request in self.requests]
+
+    def respond(self, request: bytes) -> Iterable[bytes]:
+        head, _, body = request.partition(b"\r\n\r\n")
+        lines = (line.partition(": ") for line in head.decode().split("\r\n")[1:])
+        self.requests.append(Received({name.lower(): value for name, _, value in lines}, body.decode()))
+        return self.answer()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver that answers 204."""
+    running = Receiver()
+    with server(running.respond) as (_, running.port):
+        yield running
+
+
+@pytest.fixture
+def settings(settings: Settings, receiver: Receiver) -> Settings:
+    """The settings of a small installation that may send webhooks to the receiver."""
+    return settings.model_copy(update={"webhook_hosts": f"127.0.0.1:{receiver.port}"})
+
+
+@dataclass
+class Hooks:
+    """An account with an endpoint, and a sender of its messages."""
+
+    database: Database
+    settings: Settings
+    account: int
+    endpoint: int
+    secret: str
+    sender: Sender
+
+    def change(self, name: str = "News") -> None:
+        """Make a change that is an event, and let it become messages."""
+        self.database.write(lambda tx: channels.add(tx, self.account, name=name))
+        self.sequence()
+
+    def sequence(self) -> None:
+        """Let the events of the audit log become messages."""
+        audit_sequence.Sequencer(self.database, [outbox.enqueue]).step()
+
+    def send(self) -> int:
+        """Make the attempts that are due. Return how many."""
+        started = self.sender.step()
+        assert self.sender.wait(WAIT_SECONDS)
+        return started
+
+    def update(self, **fields: Any) -> None:
+        """Change the endpoint."""
+        self.database.write(
+            lambda tx: endpoints.change(tx, self.account, self.endpoint, settings=self.settings, **fields)
+        )
+
+    @property
+    def states(self) -> Sequence[tuple[str, int]]:
+        """The state and the number of attempts of each message."""
+        m = webhook_messages.c
+        rows = self.database.read(lambda tx: tx.execute(select(m.state, m.attempts).order_by(m.id)).all())
+        return [(row.state, row.attempts) for row in rows]
+
+    @property
+    def attempts(self) -> Sequence[Mapping[Any, Any]]:
+        """All attempts."""
+        query = select(webhook_attempts).order_by(webhook_attempts.c.id)
+        return list(self.database.read(lambda tx: tx.execute(query).mappings().all()))
+
+    @property
+    def due(self) -> int:
+        """The time of the next attempt."""
+        m = webhook_messages.c
+        return int(self.database.read(lambda tx: tx.execute(select(m.due).order_by(m.id.desc()).limit(1)).scalar_one()))
+
+    @property
+    def row(self) -> Mapping[Any, Any]:
+        """The row of the endpoint."""
+        query = select(webhook_endpoints).where(webhook_endpoints.c.id == self.endpoint)
+        return self.database.read(lambda tx: tx.execute(query).mappings().one())
+
+
+@pytest.fixture
+def hooks(database: Database, settings: Settings, receiver: Receiver) -> Hooks:
+    """An account whose endpoint gets all events of channels."""
+
+    def work(tx: Any) -> tuple[int, int, str]:
+        account = accounts.add(tx, email="ana@example.com", username="ana", password="*").id
+        added, secret = endpoints.add(
+            tx, account, settings=settings, title="Receiver", url=receiver.url, events=["channel.*"]
+        )
+        return account, added.id, secret
+
+    account, endpoint, secret = database.write(work)
+    return Hooks(database, settings, account, endpoint, secret, Sender(settings, database, threading.Event()))
