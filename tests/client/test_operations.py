@@ -148,10 +148,25 @@ def _settings(wp: Caller, name: str, folder: Path) -> None:
     assert wp.delete_two_factor(2).message
     assert wp.read_account_statistics().total.clicks == 0
     assert wp.export_visits(folder / "visits.csv").size == (folder / "visits.csv").stat().st_size > 0
+    _webhooks(wp)
     assert wp.read_audit_log(kind="domain", limit=1).events[0].event == "domain.deleted"
     assert wp.export_audit_log(folder / "audit.jsonl", format="jsonl").size > 0
     done = wp.change_in_bulk(items=[{"noun": "url", "action": "create", "fields": {"url": _URL}}], atomic=True)
     wp.delete_link(done.raw["results"][0]["id"])
+
+
+def _webhooks(wp: Caller) -> None:
+    made = wp.create_webhook(url="https://hooks.example.com/", events=["link.*"])
+    assert made.secret.startswith("whsec_")
+    assert wp.update_webhook(made.id, title="Shop").title == "Shop"
+    assert wp.read_webhook(made.id).title == "Shop"
+    assert [each.id for each in wp.webhooks()] == [each.id for each in wp.list_webhooks()] == [made.id]
+    assert wp.rotate_webhook_secret(made.id).secret != made.secret
+    test = wp.test_webhook(made.id).delivery
+    assert [each.id for each in wp.list_webhook_deliveries(made.id)] == [test]
+    assert [each.event for each in wp.webhook_deliveries(made.id)] == ["webhook.test"]
+    assert wp.replay_webhook(made.id, delivery=test).result == 1
+    wp.delete_webhook(made.id)
 
 
 def _imports(wp: Caller, name: str) -> None:

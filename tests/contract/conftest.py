@@ -25,6 +25,8 @@ def item_ids(ana: Person) -> ItemIds:
         "file": ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"],
         "admin": ana.database.write(lambda tx: ops.add(tx, email="cyd@example.com", username="cyd", password="").id),
     }
+    ids["webhook"] = ana.add("webhook", url="https://hooks.example.com/", events=["link.created"])
+    ana.post(f"/webhook/{ids['webhook']}/test")
     ids["share"] = ana.add("share", type="link", itemid=ids["url"])
     ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
     return ids

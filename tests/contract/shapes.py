@@ -58,6 +58,25 @@ SHARE: Shape = {
     "days": (int, None),
     "date": TIMESTAMP,
 }
+WEBHOOK: Shape = {
+    "id": int,
+    **dict.fromkeys(("title", "disabledreason"), str),
+    "url": URL,
+    "events": [str],
+    **dict.fromkeys(("campaign", "channel", "link"), (int, None)),
+    "enabled": bool,
+    "state": "active",
+    "failing": None,
+    "date": TIMESTAMP,
+}
+DELIVERY: Shape = {
+    "id": int,
+    **dict.fromkeys(("uid", "event", "body"), str),
+    "state": str,
+    "next": (TIMESTAMP, None),
+    "date": TIMESTAMP,
+    "attempts": list,
+}
 DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
 DOMAIN_DETAILS: Shape = {**DOMAIN, "alsowww": bool, "brandname": str, "brandcolor": str, "brandlogo": str}
 SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}

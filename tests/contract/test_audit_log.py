@@ -19,6 +19,9 @@ _NAMES = {
     "POST /campaign/:campaignid/assign/:linkid": ["link.updated"],
     "POST /channel/:channelid/assign/:type/:itemid": [],  # it is in the channel
     "POST /import/add": ["import.created"],
+    "POST /webhook/:id/rotate": ["webhook.secret_rotated"],
+    "POST /webhook/:id/test": [],  # the log of the webhook has both
+    "POST /webhook/:id/replay": [],
     "DELETE /admin/account/:id/delete": ["account.deletion_scheduled"],
     "POST /admin/account/:id/cancel-deletion": [],  # none is scheduled
     "POST /admin/account/:id/remove-two-factor": [],  # there is none

@@ -84,6 +84,7 @@ from waypost.visits import host_routes
 from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
 from waypost.visits.avatar import account_avatar
+from waypost.webhooks.api import router as webhooks_router
 
 
 def _item_endpoints() -> EndpointTable:
@@ -108,6 +109,7 @@ API_ROUTERS = (
     imports_router,
     statistics_router,
     audit_router,
+    webhooks_router,
     admin_accounts_router,
     api.create_router(_item_endpoints),
 )

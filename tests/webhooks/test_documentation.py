@@ -1,0 +1,87 @@
+"""The page about webhooks: its receiver works, and its schema, samples and events are those of the code."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from tests.support.databases import ON_SQLITE
+from tests.support.load import until
+from tests.support.server import free_port
+from tests.support.webhooks import Hooks, Receiver
+from waypost.webhooks import catalog, outbox
+from waypost.webhooks.sender import Sender
+
+_DOCS = Path(__file__).parents[2] / "docs"
+_PAGE = (_DOCS / "webhooks.md").read_text("utf-8")
+_SAMPLE, _SCHEMA = map(json.loads, re.findall(r"```json\n(.*?)```", _PAGE, re.DOTALL))
+_LINES = 15
+
+
+def _events(page: str) -> dict[str, list[str]]:
+    """Return the events in a table of a page by their kind."""
+    rows = re.findall(r"^\| (`.*) \| (`.*) \|$", page, re.MULTILINE)
+    names = [[re.findall(r"`([a-z_]+)`", cell) for cell in row] for row in rows]
+    return {kind: verbs for kinds, verbs in names for kind in kinds}
+
+
+def test_page_lists_all_events() -> None:
+    assert _events(_PAGE) == {kind: list(verbs) for kind, verbs in catalog.EVENTS.items()}
+
+
+def test_all_events_of_the_audit_log_can_be_selected() -> None:
+    logged = _events((_DOCS / "audit.md").read_text("utf-8"))
+    of_installation = {"plan", "brand", "block", "report", "maintenance"}
+    missing = {
+        f"{kind}.{verb}"
+        for kind, verbs in logged.items()
+        if kind not in of_installation
+        for verb in verbs
+        if verb not in catalog.EVENTS.get(kind, ())
+    }
+    assert missing <= {"account.deleted"}  # its account is gone
+
+
+def test_sample_and_messages_match_the_schema(hooks: Hooks, receiver: Receiver) -> None:
+    hooks.update(events=["*"])
+    hooks.change()
+    hooks.database.write(lambda tx: outbox.enqueue_test(tx, hooks.account, hooks.endpoint))
+    while hooks.send():
+        pass
+    validator = Draft202012Validator(_SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    validator.validate(_SAMPLE)
+    for request in receiver.requests:
+        validator.validate(request.verified(hooks.secret))
+    assert len(receiver.requests) > 2
+
+
+@ON_SQLITE
+def test_receiver_of_the_page_prints_verified_events(hooks: Hooks) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", _PAGE, re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= _LINES
+    port = free_port()
+    environment = {"SECRET": hooks.secret, "PORT": str(port)}
+    receiver = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        settings = hooks.settings.model_copy(update={"webhook_hosts": f"127.0.0.1:{port}"})
+        hooks.update(url=f"http://127.0.0.1:{port}/")
+        hooks.sender = Sender(settings, hooks.database, threading.Event())
+        until(lambda: _delivers_test(hooks))
+        hooks.change("Spring")
+        assert hooks.send() == 1
+    finally:
+        receiver.terminate()
+        printed, _ = receiver.communicate(timeout=60)
+    assert printed.splitlines()[-1] == "channel.created Spring"
+    assert hooks.states[-1] == ("delivered", 1)
+
+
+def _delivers_test(hooks: Hooks) -> bool:
+    """Return whether the receiver listens: a test is delivered."""
+    hooks.database.write(lambda tx: outbox.enqueue_test(tx, hooks.account, hooks.endpoint))
+    hooks.send()
+    return hooks.states[-1][0] == "delivered"
