@@ -35,7 +35,7 @@ def test_page_lists_all_events() -> None:
 
 def test_all_events_of_the_audit_log_can_be_selected() -> None:
     logged = _events((_DOCS / "audit.md").read_text("utf-8"))
-    of_installation = {"plan", "brand", "block", "report", "maintenance"}
+    of_installation = {"plan", "brand", "block", "report", "maintenance", "audit"}
     missing = {
         f"{kind}.{verb}"
         for kind, verbs in logged.items()

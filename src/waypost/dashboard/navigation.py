@@ -63,6 +63,7 @@ _PARENTS = {
     "/dashboard/import": "/dashboard/links",
     "/dashboard/shares": "/dashboard/statistics",
     "/dashboard/audit": "/dashboard/account",
+    "/dashboard/webhooks": "/dashboard/account",
 }
 """The entries of pages whose path does not begin with that of their entry."""
 

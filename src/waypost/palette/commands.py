@@ -64,6 +64,7 @@ _SETTINGS = (
     Command(
         "/dashboard/account/sessions", "computer-desktop", "Sessions", keywords="browsers devices security account"
     ),
+    Command("/dashboard/webhooks", "bolt", "Webhooks", keywords="events programs integrations hooks"),
     Command("/dashboard/audit", "clock", "Audit log", keywords="history changes security"),
     Command("/dashboard/account/delete", "trash", "Delete account", keywords="close remove leave"),
 )

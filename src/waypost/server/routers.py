@@ -85,6 +85,7 @@ from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
 from waypost.visits.avatar import account_avatar
 from waypost.webhooks.api import router as webhooks_router
+from waypost.webhooks.pages import pages as webhook_pages
 
 
 def _item_endpoints() -> EndpointTable:
@@ -140,6 +141,7 @@ DASHBOARD_PAGES = (
     *domain_brand_pages.routes,
     *trash_pages.routes,
     *audit_pages.routes,
+    *webhook_pages.routes,
     *account_pages.routes,
     *factor_pages.routes,
     *export_pages.routes,

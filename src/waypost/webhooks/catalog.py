@@ -20,7 +20,7 @@ EVENTS: Mapping[str, Sequence[str]] = {
     "preset": ("saved", "deleted"),
     "import": ("created", "started", "finished", "undo_started", "undone", "deleted"),
     "account": (
-        *("created", "updated", "password_changed", "suspended", "resumed"),
+        *("created", "updated", "password_changed", "reset_link_created", "suspended", "resumed"),
         *("deletion_scheduled", "deletion_canceled", "exported"),
     ),
     "key": ("created", "deleted"),
@@ -29,7 +29,7 @@ EVENTS: Mapping[str, Sequence[str]] = {
     "webhook": ("created", "updated", "deleted", "secret_rotated", "disabled"),
 }
 """The verbs of each kind. An event is named by both, such as `link.created`."""
-_NAMES = frozenset(f"{kind}.{verb}" for kind, verbs in EVENTS.items() for verb in verbs)
+NAMES = frozenset(f"{kind}.{verb}" for kind, verbs in EVENTS.items() for verb in verbs)
 _KINDS = frozenset(f"{kind}.{ALL}" for kind in EVENTS)
 
 
@@ -37,7 +37,7 @@ def checked(selected: Iterable[str]) -> list[str]:
     """Return the selection without what others include: `*` for everything. Raises INVALID on `events`."""
     names = {name.strip().lower() for name in selected}
     for name in sorted(names):
-        if name != ALL and name not in _NAMES | _KINDS:
+        if name != ALL and name not in NAMES | _KINDS:
             message = f"{name} is no event. Use names such as link.created, link.* for all of links, or *."
             raise invalid("events", message)
     if not names:

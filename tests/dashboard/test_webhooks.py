@@ -1,0 +1,110 @@
+"""Pages of webhooks: the secret is shown once, and the log has each attempt."""
+
+import re
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser, form_version
+from waypost.core import clock
+from waypost.db.database import Database
+from waypost.db.schema import webhook_endpoints
+from waypost.webhooks import queue
+
+URL = "https://hooks.example/waypost"
+
+
+def _create(dashboard: Browser, **fields: Any) -> Any:
+    values = {"url": URL, "title": "Shop", "scope": "", "events": ["*"], **fields}
+    return dashboard.submit("/webhooks/new", at="/webhooks/new", **values)
+
+
+def _attempt(database: Database, result: queue.Result) -> None:
+    """End the attempts that are due with a result."""
+
+    def work(tx: Connection) -> None:
+        due = queue.find_due(tx, clock.now(), busy=[], per_endpoint=9)
+        for claimed in queue.claim(tx, clock.now(), [each.id for each in due]):
+            queue.record(tx, claimed, result, clock.now())
+
+    database.write(work)
+
+
+def test_secret_of_a_new_webhook_is_shown_once(dashboard: Browser, ana: Person, database: Database) -> None:
+    page = _create(dashboard, events=["link.*", "file.*"], single=["link.created", "channel.created"])
+    assert page.status_code == 200
+    (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]+", page.text))
+    stored = select(webhook_endpoints.c.secret, webhook_endpoints.c.events)
+    assert tuple(database.read(lambda tx: tx.execute(stored).one())) == (
+        secret,
+        ["channel.created", "file.*", "link.*"],
+    )
+    assert "whsec_" not in dashboard.get("/webhooks/1").text
+    assert URL.removeprefix("https://") in dashboard.get("/webhooks").text
+    rotated = dashboard.submit("/webhooks/1/rotate", at="/webhooks/1/rotate")
+    assert secret not in rotated.text
+    assert "whsec_" in rotated.text
+
+
+def test_form_shows_errors_and_keeps_the_input(dashboard: Browser) -> None:
+    page = _create(dashboard, url="http://go.localhost:8000/x", title="Kept")
+    assert page.status_code == 400
+    assert 'value="Kept"' in page.text
+    assert "itself" in page.text
+    nothing = _create(dashboard, events=[])
+    assert (nothing.status_code, "at least one event" in nothing.text) == (400, True)
+
+
+def test_webhook_of_a_campaign_is_edited(dashboard: Browser, ana: Person) -> None:
+    campaign = ana.add("campaign", name="Spring")
+    _create(dashboard, scope=f"campaign-{campaign}")
+    assert ana.details("webhook", 1)["campaign"] == campaign
+    assert "Spring" in dashboard.get("/webhooks/1").text
+    version = form_version(dashboard.get("/webhooks/1/edit"), "/webhooks/1/edit")
+    changed = {"url": URL, "title": "News", "scope": "", "events": [""], "single": ["link.created"]}
+    dashboard.submit("/webhooks/1/edit", at="/webhooks/1/edit", version=version, **changed)
+    details = ana.details("webhook", 1)
+    assert (details["campaign"], details["title"], details["events"]) == (None, "News", ["link.created"])
+    foreign = _create(dashboard, scope="campaign-99")
+    assert foreign.status_code == 400
+
+
+def test_log_has_attempts_and_sends_messages_again(dashboard: Browser, ana: Person, database: Database) -> None:
+    _create(dashboard)
+    dashboard.submit("/webhooks/1/test", at="/webhooks/1")
+    assert "Not sent yet" in dashboard.get("/webhooks/1").text
+    _attempt(database, queue.Result(500, 1234, answer="<b>Out of order</b>"))
+    page = dashboard.get("/webhooks/1?state=failed").text
+    assert "Answer 500" in page
+    assert "&lt;b&gt;Out of order" in page
+    dashboard.submit("/webhooks/1/replay", at="/webhooks/1", delivery=1)
+    _attempt(database, queue.Result(0, 15_000, error="it takes too long"))
+    assert "it takes too long" in dashboard.get("/webhooks/1").text
+    dashboard.submit("/language", at="/account", language="de")
+    assert "die Antwort dauert zu lange" in dashboard.get("/webhooks/1").text
+    assert [each["status"] for each in ana.get("/webhook/1/deliveries")["data"]["deliveries"][0]["attempts"]] == [
+        500,
+        0,
+    ]
+
+
+def test_disabled_webhook_is_enabled_with_missed_messages(dashboard: Browser, ana: Person, database: Database) -> None:
+    _create(dashboard)
+    dashboard.submit("/webhooks/1/test", at="/webhooks/1")
+    _attempt(database, queue.Result(500, 3))
+    dashboard.submit("/webhooks/1/enabled", at="/webhooks/1")
+    page = dashboard.get("/webhooks/1").text
+    assert "Enable and send 1 message" in page
+    dashboard.submit("/webhooks/1/enabled", at="/webhooks/1", enabled="on", missed="on")
+    assert ana.details("webhook", 1)["state"] == "active"
+    assert [each["state"] for each in ana.get("/webhook/1/deliveries")["data"]["deliveries"]] == ["waiting"]
+
+
+def test_webhook_is_deleted_and_other_accounts_see_none(dashboard: Browser, ana: Person, ben: Person) -> None:
+    other = ben.add("webhook", url=URL)
+    assert dashboard.get(f"/webhooks/{other}").status_code == 404
+    made = ana.add("webhook", url=URL)
+    dashboard.submit(f"/webhooks/{made}/delete", at=f"/webhooks/{made}/delete")
+    assert dashboard.get(f"/webhooks/{made}").status_code == 404
+    assert [each["id"] for each in ben.get("/webhooks")["data"]["webhooks"]] == [other]
