@@ -9,9 +9,11 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from waypost.core import clock, csv_export
+from waypost.core.text_folding import folded
 from waypost.db import audit_sequence
 from waypost.db.database import Database
 from waypost.db.schema import audit, audit_tombstones
+from waypost.search import items
 
 Format = Literal["csv", "jsonl"]
 ORIGINS = ("dashboard", "api", "agent", "command", "import", "system")
@@ -50,7 +52,7 @@ _COLUMNS = [_c[field.name] for field in fields(Entry)]
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """The events to show; "" and None are any. `first` and `last` are Unix seconds."""
+    """The events to show; "" and None are any. `first` and `last` are Unix seconds, `q` is a part of the label."""
 
     kind: str = ""
     item: int | None = None
@@ -59,13 +61,14 @@ class AuditFilter:
     key: str = ""
     first: int | None = None
     last: int | None = None
+    q: str = ""
 
     @property
     def is_set(self) -> bool:
         """True if it leaves out events."""
         return self != AuditFilter()
 
-    def conditions(self, account: int | None) -> list[ColumnElement[bool]]:
+    def conditions(self, tx: Connection, account: int | None) -> list[ColumnElement[bool]]:
         """Return the conditions of the events of an account, or of the installation."""
         texts = {name: value for name in ("kind", "name", "origin", "key") if (value := getattr(self, name))}
         return [
@@ -74,6 +77,7 @@ class AuditFilter:
             *([] if self.item is None else [_c.item == self.item]),
             *([] if self.first is None else [_c.at >= self.first]),
             *([] if self.last is None else [_c.at <= self.last]),
+            *(items.contains(tx, _c.label, word) for word in folded(self.q).split()),
         ]
 
 
@@ -92,14 +96,14 @@ def page(
 
     With filters it can have fewer than `limit`, although earlier ones match: it reads a limited number of rows.
     """
-    owned = AuditFilter().conditions(account)
+    owned = AuditFilter().conditions(tx, account)
     older = [] if before is None else [_c.id < before]
     bound = None
     if audit_filter.is_set:
         newest = select(_c.id).where(*owned, *older).order_by(_c.id.desc())
         bound = tx.execute(newest.offset(_MAX_SCANNED).limit(1)).scalar()
     scanned = [] if bound is None else [_c.id > bound]
-    query = select(*_COLUMNS).where(*audit_filter.conditions(account), *older, *scanned).order_by(_c.id.desc())
+    query = select(*_COLUMNS).where(*audit_filter.conditions(tx, account), *older, *scanned).order_by(_c.id.desc())
     entries = [_entry(row, account) for row in tx.execute(query.limit(limit + 1)).mappings()]
     if len(entries) > limit:
         return AuditPage(entries[:limit], entries[limit - 1].id)
@@ -127,7 +131,7 @@ def export(database: Database, account: int | None, audit_filter: AuditFilter, f
 def _part(tx: Connection, *, account: int | None, audit_filter: AuditFilter, last_id: int) -> list[Entry]:
     query = (
         select(*_COLUMNS)
-        .where(*audit_filter.conditions(account), _c.id > last_id)
+        .where(*audit_filter.conditions(tx, account), _c.id > last_id)
         .order_by(_c.id)
         .limit(_EXPORTED_AT_ONCE)
     )

@@ -1,16 +1,18 @@
 """Texts for the events of the audit log: kinds of things, verbs, and the ways of changes."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
+from waypost.audit import changes
 from waypost.audit.log import Entry
 from waypost.dashboard.i18n import gettext, gettext_noop
+from waypost.dashboard.localized_names import agent_name, plan_name
 from waypost.dashboard.visited_item_names import Item, Key
-from waypost.db.audit_log import is_shortened
+from waypost.db.audit_log import SHARED
 from waypost.db.item_columns import name_of
-from waypost.db.schema.columns import IS_TIME
+from waypost.db.schema import shares
+from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.db.schema.nouns import NOUNS
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -78,39 +80,56 @@ ORIGINS: Mapping[str, str] = {
 }
 
 
-def existing_items(tx: Connection, account: int | None, entries: Iterable[Entry]) -> Mapping[Key, Item]:
-    """Return the names and pages of the items of events that still exist, by one statement for each kind."""
+def existing_items(tx: Connection, account: int | None, entries: Sequence[Entry]) -> Mapping[Key, Item]:
+    """Return the names and pages of the items of events, and of those in their values, that still exist.
+
+    Reads with one statement for each kind, and one more for share links.
+    """
+    if account is None:
+        return {}
+    events = {(entry.kind, entry.item) for entry in entries if entry.item is not None}
+    shared = _shared(tx, account, [item for kind, item in events if kind == "share"])
     ids: dict[str, set[int]] = {}
-    for entry in entries:
-        if entry.kind in NOUNS and entry.item is not None and account is not None:
-            ids.setdefault(entry.kind, set()).add(entry.item)
+    for kind, item in (*events, *changes.references(entries), *shared.values()):
+        if kind in NOUNS:
+            ids.setdefault(kind, set()).add(item)
     items = {}
     for kind, of_kind in ids.items():
         noun = NOUNS[kind]
         query = select(noun.table.c.id, name_of(noun)).where(noun.table.c.account == account)
         for item, text in tx.execute(query.where(noun.table.c.id.in_(sorted(of_kind)))):
             items[kind, item] = Item(str(text), f"{noun.path}/{item}")
+    for share, about in shared.items():
+        name = items[about].name if about in items else gettext("Whole account")
+        items["share", share] = Item(name, f"/dashboard/shares/{share}")
     return items
+
+
+def _shared(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, Key]:
+    """Return the kind and id of the item that each of these share links shows; `account` for the whole account."""
+    c = shares.c
+    query = select(c.id, *(c[kind] for kind in SHARED)).where(c.account == account, c.id.in_(ids))
+    about = {}
+    for share, *of_kinds in tx.execute(query) if ids else ():
+        kinds = dict(zip(SHARED, of_kinds, strict=True))
+        about[share] = next(((kind, item) for kind, item in kinds.items() if item is not None), ("account", account))
+    return about
+
+
+def name_of_thing(entry: Entry, items: Mapping[Key, Item]) -> str:
+    """Return the name of the thing of an event, in the language of the reader; "" if it has none."""
+    if entry.kind == "session":
+        return agent_name(entry.label)
+    if entry.kind == "plan":
+        return plan_name(entry.label)
+    if entry.kind == "import" and entry.label in SOURCE_NAMES:
+        return gettext(SOURCE_NAMES[entry.label])
+    if entry.label or entry.item is None:
+        return entry.label
+    return items[entry.kind, entry.item].name if (entry.kind, entry.item) in items else ""
 
 
 def what(name: str) -> str:
     """Return the text of an event with this name, in the language of the reader."""
     text = _EVENTS.get(name) or VERBS.get(name.partition(".")[2])
     return gettext(text) if text else name
-
-
-def is_time(kind: str, name: str) -> bool:
-    """Return whether the values of a column are times, in Unix seconds."""
-    column = NOUNS[kind].table.c.get(name) if kind in NOUNS else None
-    return name == "created" if column is None else bool(column.info.get(IS_TIME))
-
-
-_MAX_TEXT = 120
-
-
-def describe(value: Any) -> str:
-    """Return a value of the log as text for people; "" for none."""
-    if is_shortened(value):
-        return f"SHA-256 {value['sha256'][:16]}…"
-    text = "" if value is None else str(value)
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"

@@ -6,13 +6,14 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.audit import checkpoints, log, names, versions
+from waypost.audit import changes, checkpoints, log, names, versions
 from waypost.audit.log import ORIGINS, AuditFilter, AuditPage
 from waypost.core import clock
 from waypost.core.errors import not_found
-from waypost.dashboard import downloads, forms
+from waypost.dashboard import downloads, forms, list_periods
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext
+from waypost.dashboard.list_periods import ListPeriod
 from waypost.dashboard.routing import Router
 from waypost.dashboard.visited_item_names import Item, Key
 from waypost.http import file_names
@@ -25,7 +26,8 @@ _PER_PAGE = 50
 @pages.get(_PATH)
 def show_audit_log(context: PageContext) -> Response:
     """Show the events of the account; to administrators with `scope=installation`, those of the installation."""
-    audit_filter, account = _requested(context), _account(context)
+    period, account = list_periods.requested(context), _account(context)
+    audit_filter = _requested(context, period)
     if context.query("format") == "csv":
         parts = (gettext("Audit log"), format_day(clock.local(clock.now(), context.time_zone).date()))
         return downloads.csv_file(", ".join(parts), log.export(context.database, account, audit_filter, "csv"))
@@ -40,7 +42,7 @@ def show_audit_log(context: PageContext) -> Response:
     page, items = context.read(work)
     days = context.settings.audit_days
     texts = _texts(audit_filter, account)
-    return context.render("audit/list.html", page=page, items=items, before=before, days=days, **texts)
+    return context.render("audit/list.html", page=page, items=items, before=before, days=days, period=period, **texts)
 
 
 @pages.post("/dashboard/audit/links/{id:int}/restore")
@@ -63,7 +65,7 @@ def _checkpoint(context: PageContext) -> Response:
     return Response(note, headers=headers, media_type="text/plain; charset=utf-8")
 
 
-def _requested(context: PageContext) -> AuditFilter:
+def _requested(context: PageContext, period: ListPeriod) -> AuditFilter:
     """Return the filter of the query. Unknown values are ignored, like those of other lists."""
     kind, origin = context.query("kind"), context.query("origin")
     return AuditFilter(
@@ -71,6 +73,9 @@ def _requested(context: PageContext) -> AuditFilter:
         item=context.query_id("item"),
         origin=origin if origin in ORIGINS else "",
         key=context.query("key", max_length=16),
+        first=period.since,
+        last=None if period.until is None else period.until - 1,
+        q=context.query("q").strip(),
     )
 
 
@@ -84,8 +89,9 @@ def _texts(audit_filter: AuditFilter, account: int | None) -> dict[str, Any]:
         "filter": audit_filter,
         "is_of_installation": account is None,
         "kinds": names.KINDS,
+        "presets": list_periods.PRESETS,
         "what": names.what,
-        "is_time": names.is_time,
+        "name_of_thing": names.name_of_thing,
+        "changes_of": changes.of,
         "origins": names.ORIGINS,
-        "describe": names.describe,
     }

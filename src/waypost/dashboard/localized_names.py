@@ -22,6 +22,14 @@ def plan_name(name: str) -> str:
     return gettext(_PLANS[name]) if name in _PLANS else name
 
 
+def agent_name(agent: str) -> str:
+    """Return the name of a browser and its system, stored as `Firefox on Linux`, in the viewer's language."""
+    browser, _, system = agent.rpartition(" on ")
+    if not browser:
+        return _other(system)
+    return gettext("%(browser)s on %(system)s") % {"browser": _other(browser), "system": system}
+
+
 def country_name(name: str) -> str:
     """Return the name of a country from its English name; `Unknown` as a message, other text unchanged."""
     return pgettext(_COUNTRY, name) if name in _COUNTRY_NAMES else _other(name)

@@ -37,7 +37,7 @@ from waypost.dashboard.i18n import (
     gettext_noop,
     ngettext,
 )
-from waypost.dashboard.localized_names import country_name, plan_name
+from waypost.dashboard.localized_names import agent_name, country_name, plan_name
 from waypost.db.schema.nouns import NOUNS
 from waypost.media.favicons import origin_of
 from waypost.urls.url_parts import display_host
@@ -127,6 +127,7 @@ def _environment() -> Environment:
         "icon": icon,
         "flag": flag,
         "country_name": country_name,
+        "agent_name": agent_name,
         "plan_name": plan_name,
         "world": manifest()["world"],
         "current_url": current_url,

@@ -14,12 +14,13 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Column, Connection, Engine, LargeBinary, Table, bindparam, insert
+from sqlalchemy import Column, Connection, Engine, LargeBinary, Table, bindparam, insert, select
 from sqlalchemy import event as engine_events
 
 from waypost.core import clock
 from waypost.core.actor import Actor, current
 from waypost.db.driver_statements import DriverChange
+from waypost.db.item_columns import name_of
 from waypost.db.schema import audit, shares, webhook_endpoints
 from waypost.db.schema.nouns import NOUNS
 
@@ -35,6 +36,8 @@ _KINDS: Mapping[str, str] = {
     shares.name: "share",
     webhook_endpoints.name: "webhook",
 }
+SHARED = ("link", "qr", "bio", "campaign")
+"""The columns of share links with the items that they show, which are kinds; those of a whole account have none."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ _savepoints: WeakKeyDictionary[Connection, list[int]] = WeakKeyDictionary()
 
 def item_created(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
     """Record a new row of an item or share link."""
-    _add(tx, _event(CREATED, table, account, item, after=row))
+    _add(tx, _event(tx, CREATED, table, account, item, after=row))
 
 
 def item_updated(tx: Connection, table: Table, account: int, item: int, before: Values, after: Values) -> None:
@@ -66,19 +69,19 @@ def item_updated(tx: Connection, table: Table, account: int, item: int, before: 
     if not changed.keys() - _DERIVED:
         return
     old = {name: before[name] for name in changed if name in before}
-    label = label_of(table, {**before, **after})
+    label = _label(tx, table, account, {**before, **after})
     kind = _KINDS[table.name]
     _add(tx, Event(UPDATED, account, kind, item, label, _shown(table, old), _shown(table, changed)))
 
 
 def item_deleted(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
     """Record the deletion of an item. `row` has the values of `columns_of`."""
-    _add(tx, _event(DELETED, table, account, item, before=row))
+    _add(tx, _event(tx, DELETED, table, account, item, before=row))
 
 
 def item_restored(tx: Connection, table: Table, account: int, item: int, row: Values) -> None:
     """Record that a deleted item is back."""
-    _add(tx, _event(RESTORED, table, account, item, after=row))
+    _add(tx, _event(tx, RESTORED, table, account, item, after=row))
 
 
 def record(
@@ -103,9 +106,16 @@ def _add(tx: Connection, event: Event) -> None:
 
 
 def _event(
-    verb: str, table: Table, account: int, item: int, *, before: Values | None = None, after: Values | None = None
+    tx: Connection,
+    verb: str,
+    table: Table,
+    account: int,
+    item: int,
+    *,
+    before: Values | None = None,
+    after: Values | None = None,
 ) -> Event:
-    label = label_of(table, before or after or {})
+    label = _label(tx, table, account, before or after or {})
     shown = (None if row is None else _without_empty(_shown(table, row)) for row in (before, after))
     return Event(verb, account, _KINDS[table.name], item, label, *shown)
 
@@ -122,16 +132,24 @@ def columns_of(table: Table, changed: Iterable[str] | None = None) -> Sequence[C
 
 @cache
 def _label_columns(table: Table) -> Sequence[str]:
-    """Return the columns of which the first one that is not empty is the name of an item."""
+    """Return the columns of which the first one that is not empty is the name of an item.
+
+    A share link is called as the item that it shows, whose column has its kind.
+    """
     noun = NOUNS.get(_KINDS[table.name])
     if noun is None:
-        return ("title",)
+        return ("title", *SHARED)
     return (*noun.names, noun.alias.column) if noun.alias else noun.names
 
 
-def label_of(table: Table, row: Values) -> str:
+def _label(tx: Connection, table: Table, account: int, row: Values) -> str:
     """Return the name of an item, "" if it has none or `row` lacks its columns."""
-    return next((str(row[name])[:_MAX_LABEL] for name in _label_columns(table) if row.get(name)), "")
+    name = next((name for name in _label_columns(table) if row.get(name)), "")
+    if table is not shares or name not in SHARED:
+        return str(row[name])[:_MAX_LABEL] if name else ""
+    item = NOUNS[name].table
+    query = select(name_of(NOUNS[name])).where(item.c.account == account, item.c.id == row[name])
+    return str(tx.execute(query).scalar() or "")[:_MAX_LABEL]
 
 
 def _shown(table: Table, values: Values) -> dict[str, Any]:

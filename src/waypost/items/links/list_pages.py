@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.dashboard import preferences
+from waypost.dashboard import list_periods, preferences
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Shape
 from waypost.dashboard.preferences import COLUMNS_COOKIE, LINK_COLUMNS
@@ -46,7 +46,7 @@ def list_links(context: PageContext) -> Response:
         hidden=views.hidden_columns(context),
         kept={views.COLUMNS: context.query(views.COLUMNS)},
         query=query,
-        presets=list_state.PERIODS,
+        presets=list_periods.PRESETS,
         own_host=context.settings.own_host,
         max_selected=list_state.MAX_SELECTED,
         short_url=context.short_url,

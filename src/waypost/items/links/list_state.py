@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from typing import Any, get_args
 
 from sqlalchemy import Connection, select
 
 from waypost.core import clock
 from waypost.core.errors import not_found
-from waypost.dashboard import periods
+from waypost.dashboard import list_periods
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.list_periods import ListPeriod
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channels, links
 from waypost.items.links import dead_links, list_search
@@ -20,26 +20,19 @@ from waypost.items.links.ops import Link
 from waypost.search.words import Word
 from waypost.urls import alias_namespace
 
-PERIODS = tuple(pair for pair in periods.PRESETS if pair[0] != periods.ALL)
-"""Presets of the creation with their labels."""
 MAX_SELECTED = 10_000
 """Links that one action changes, up to 1,000 in one transaction."""
 
 
 @dataclass(frozen=True)
 class ListQuery:
-    """`status` is that of the filter: a status, a state, `dead` or `imported`.
-
-    `period` is a preset of the creation, "days" with `first` or `last`, or "".
-    """
+    """`status` is that of the filter: a status, a state, `dead` or `imported`."""
 
     q: str
     order: list_search.Order
     link_filter: LinkFilter
     status: str
-    period: str
-    first: str
-    last: str
+    created: ListPeriod
 
     @property
     def is_filtered(self) -> bool:
@@ -64,8 +57,7 @@ class ListQuery:
 def parse(context: PageContext) -> ListQuery:
     """Return the query; invalid values restrict nothing."""
     status, host = context.query("status"), context.query("domain")
-    period, first, last = _period(context)
-    since, until = _created_between(context, period, first, last)
+    created = list_periods.requested(context)
     link_filter = LinkFilter(
         campaign=context.query_id("campaign"),
         channel=context.query_id("channel"),
@@ -74,60 +66,16 @@ def parse(context: PageContext) -> ListQuery:
         imported=status == "imported",
         host=alias_namespace.OWN if host == context.settings.own_host else host or None,
         state=next((value for value in get_args(State) if value == status), None),
-        since=since,
-        until=until,
+        since=created.since,
+        until=created.until,
     )
     return ListQuery(
         q=context.query("q").strip(),
         order="click" if context.query("order") == "click" else "date",
         link_filter=link_filter,
         status=status,
-        period=period,
-        first=first.isoformat() if first else "",
-        last=last.isoformat() if last else "",
+        created=created,
     )
-
-
-def has_days(parameters: Mapping[str, str]) -> bool:
-    """Return whether the days `from` and `to` restrict a list. Addresses of earlier versions have no `period`."""
-    return parameters.get("period", "days") == "days"
-
-
-def _period(context: PageContext) -> tuple[str, date | None, date | None]:
-    """Return the period of the query, and its days if the user chose them."""
-    preset = context.query("period")
-    if preset in dict(PERIODS):
-        return preset, None, None
-    if not has_days(context.request.query_params):
-        return "", None, None
-    first, last = _day(context.query("from")), _day(context.query("to"))
-    return "days" if first or last else "", first, last
-
-
-def _created_between(
-    context: PageContext, period: str, first: date | None, last: date | None
-) -> tuple[int | None, int | None]:
-    """Return the first second of a period and the second after it; None does not restrict."""
-    if period in dict(PERIODS):
-        return periods.preset_seconds(context, period)
-    return (
-        None if first is None else _start(context, first),
-        None if last is None else _start(context, last + timedelta(days=1)),
-    )
-
-
-def _day(value: str) -> date | None:
-    """Return a day that has a day before and after it in every time zone, or None."""
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        return None
-    return day if 1 < day.year < 9999 else None
-
-
-def _start(context: PageContext, day: date) -> int:
-    """Return the Unix time at which a day begins in the viewer's time zone."""
-    return int(datetime(day.year, day.month, day.day, tzinfo=context.time_zone).timestamp())
 
 
 GROUPS = {"campaign": campaigns, "channel": channels}

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from waypost.dashboard import presets
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import gettext
+from waypost.dashboard.list_periods import has_days
 from waypost.dashboard.preferences import LINK_COLUMNS
 from waypost.dashboard.presets import Preset, PresetName
 from waypost.dashboard.routing import Router
-from waypost.items.links.list_state import has_days
 
 pages = Router()
 

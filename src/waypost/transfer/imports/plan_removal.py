@@ -89,8 +89,10 @@ def _delete_batch(tx: Connection, account: int, plan: int, statement: Delete) ->
 
 def drop(tx: Connection, account: int, plan: int) -> None:
     """Delete a plan after its rows, and with those that its reader has added since."""
-    tx.execute(delete(import_plans).where(import_plans.c.id == plan, import_plans.c.account == account))
-    audit_log.record(tx, account, "import.deleted", plan)
+    c = import_plans.c
+    deletion = delete(import_plans).where(c.id == plan, c.account == account).returning(c.source)
+    source = tx.execute(deletion).scalar() or ""
+    audit_log.record(tx, account, "import.deleted", plan, label=source)
 
 
 def begin(tx: Connection, account: int) -> Removal:

@@ -254,10 +254,12 @@ def current(tx: Connection, account: int) -> Plan:
 def set_state(tx: Connection, account: int, plan: int, state: State, **values: Any) -> None:
     """Set the state of a plan. Raises IMPORT_STATE if it was removed."""
     is_plan = (_plan.id == plan, _plan.account == account)
-    if tx.execute(update(import_plans).where(*is_plan).values(state=state, **values)).rowcount == 0:
+    change = update(import_plans).where(*is_plan).values(state=state, **values).returning(_plan.source)
+    source = tx.execute(change).scalar()
+    if source is None:
         raise canceled()
     if state in _EVENTS:
-        audit_log.record(tx, account, _EVENTS[state], plan)
+        audit_log.record(tx, account, _EVENTS[state], plan, label=source)
 
 
 _EVENTS: Mapping[State, str] = {

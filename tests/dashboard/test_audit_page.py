@@ -1,0 +1,100 @@
+"""The page of the audit log: labels and values as in the forms, names of things, search and period."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.visits import new_link
+from waypost.audit import columns
+from waypost.core import clock
+from waypost.db import audit_log
+from waypost.db.database import Database
+from waypost.db.schema import audit, shares
+from waypost.db.schema.nouns import NOUNS
+
+_DAY = 86_400
+_TABLES = {**{kind: noun.table for kind, noun in NOUNS.items()}, "share": shares}
+
+
+def _changes(page: str) -> dict[str, str]:
+    """Return the values of the first event by the label of their field."""
+    fields = re.findall(r"<dt>(.*?)</dt>\s*<dd>(.*?)</dd>", page.partition("</dl>")[0], re.DOTALL)
+    return {_text(label): _text(value) for label, value in fields}
+
+
+def _text(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+@pytest.mark.parametrize("kind", _TABLES)
+def test_every_column_of_the_log_has_a_label(kind: str) -> None:
+    names = {column.name for column in audit_log.columns_of(_TABLES[kind])} - {"password"} - columns.HIDDEN
+    assert [name for name in sorted(names) if columns.label(kind, name) == name] == []
+
+
+def test_values_are_shown_as_in_the_form_of_the_item(dashboard: Browser, ana: Person) -> None:
+    campaign = ana.add("campaign", name="Spring campaign")
+    link = new_link(ana, "spring", url="https://example.com/")
+    targets = [{"location": "Germany", "link": "https://example.com/de"}]
+    values: dict[str, Any] = {"status": "private", "expiry": "2030-01-31 12:00", "campaign": campaign}
+    ana.update("url", link, password="tulip", dropquery=True, geotarget=targets, metatitle="x" * 200, **values)
+    dashboard.client.cookies.set("waypost_language", "de")
+    dashboard.client.cookies.set("waypost_zone", "Europe/Berlin")
+    changes = _changes(dashboard.get("/audit?kind=link").text)
+    assert changes["Passwort für Besucher"] == "Nein Ja"
+    assert changes["Status"] == "Öffentlich Privat"
+    assert changes["Läuft ab"] == "leer 31. Jan. 2030, 13:00"
+    assert changes["Kampagne"] == "leer Spring campaign"
+    assert changes["Nach Land"] == "leer Deutschland , https://example.com/de"
+    assert changes["Vorschautitel"] == f"leer {'x' * 80}… {'x' * 200}"
+
+
+def test_deleted_item_in_a_value_is_shown_by_its_id(dashboard: Browser, ana: Person) -> None:
+    campaign = ana.add("campaign", name="Gone")
+    new_link(ana, "spring", campaign=campaign)
+    ana.remove("campaign", campaign)
+    assert _changes(dashboard.get("/audit?q=spring").text)["Campaign"] == f"deleted, id {campaign}"
+
+
+def test_share_link_is_called_as_its_item(dashboard: Browser, ana: Person, database: Database) -> None:
+    link = new_link(ana, "spring", title="Spring sale")
+    share = ana.add("share", type="link", itemid=link)
+    assert f'<a href="/dashboard/shares/{share}"><bdi>Spring sale</bdi></a>' in dashboard.get("/audit?kind=share").text
+    assert "Spring sale" in dashboard.get("/audit?kind=share&q=SALE").text
+    # Events of earlier versions have no name.
+    database.write(lambda tx: tx.execute(update(audit).where(audit.c.kind == "share").values(label="")))
+    assert "<bdi>Spring sale</bdi>" in dashboard.get("/audit?kind=share").text
+
+
+def test_event_without_a_name_has_that_of_its_kind(dashboard: Browser, ana: Person, database: Database) -> None:
+    audit_only = {"kind": "import", "name": "import.started", "label": ""}
+    ana.add("pixel", type="analyticspixel", name="Site", tag="G-1")
+    database.write(lambda tx: tx.execute(update(audit).where(audit.c.kind == "pixel").values(audit_only)))
+    assert "<bdi>Import</bdi>" in dashboard.get("/audit?kind=import").text
+    database.write(lambda tx: tx.execute(update(audit).where(audit.c.kind == "import").values(label="shlink")))
+    assert "<bdi>Shlink</bdi>" in dashboard.get("/audit?kind=import").text
+
+
+def test_log_is_filtered_by_name_and_period(dashboard: Browser, ana: Person, database: Database) -> None:
+    new_link(ana, "old", title="Old spring")
+    database.write(lambda tx: tx.execute(update(audit).values(at=clock.now() - 40 * _DAY)))
+    new_link(ana, "newer", title="New spring")
+    rows = {
+        query: dashboard.get(f"/audit?{query}").text for query in ("q=SPRING+new", "q=%25", "period=30", "period=90")
+    }
+    shown = {query: [name for name in ("Old spring", "New spring") if name in page] for query, page in rows.items()}
+    expected = {
+        "q=SPRING+new": ["New spring"],
+        "q=%25": [],
+        "period=30": ["New spring"],
+        "period=90": ["Old spring", "New spring"],
+    }
+    assert shown == expected
+    days = clock.text(clock.now() - 41 * _DAY)[:10], clock.text(clock.now() - 39 * _DAY)[:10]
+    between = dashboard.get(f"/audit?period=days&from={days[0]}&to={days[1]}").text
+    assert ("Old spring" in between, "New spring" in between) == (True, False)
