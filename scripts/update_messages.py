@@ -29,7 +29,7 @@ def extracted_messages(root: Path) -> Catalog:
             _add(catalog, "python", content, _MARKER)
     for path in sorted((package / "visits" / "templates").rglob("*.html")):
         _add(catalog, "jinja2", path.read_bytes(), _TEMPLATE_KEYWORDS)
-    for text in (*media_types.DESCRIPTIONS.values(), *media_types.FAMILY_DESCRIPTIONS.values()):
+    for text in media_types.ALL_DESCRIPTIONS:
         catalog.add(text)
     return catalog
 
@@ -40,7 +40,7 @@ def dashboard_messages(root: Path) -> Catalog:
     catalog = Catalog()
     for path in sorted((package / "dashboard" / "templates").rglob("*.html")):
         _add(catalog, "jinja2", path.read_bytes(), _TEMPLATE_KEYWORDS)
-    for text in (*media_types.DESCRIPTIONS.values(), *media_types.FAMILY_DESCRIPTIONS.values()):
+    for text in media_types.ALL_DESCRIPTIONS:
         catalog.add(text)
     for message in _python_messages(package):
         catalog.add(message)

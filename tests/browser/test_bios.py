@@ -231,7 +231,7 @@ def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address:
         shown = page.frame_locator("iframe[name=phone]").get_by_text("Paragraph 5").first
         expect(shown).to_be_in_viewport()
         expect(page.get_by_role("button", name="Save", exact=True).last).to_be_in_viewport()
-        page.get_by_role("button", name="Fold all").click()
+        page.get_by_role("button", name="Close all").click()
         expect(page.locator("[data-block] textarea:visible")).to_have_count(0)
         blocks.nth(2).locator("summary").first.click()
         page.reload()

@@ -170,19 +170,19 @@ def test_warning_finding_does_not_prevent_start(
 
 
 def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = shutil.disk_usage(".")._replace(free=512 * 1024 * 1024 - 1)
+    left = shutil.disk_usage(".")._replace(free=512_000_000 - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
     completed = run_migrated("doctor")
     assert completed.code == 0
-    assert "warning  Data folder: W002 Less than 512 MiB are free at " in completed.out
+    assert "warning  Data folder: W002 Less than 512 MB are free at " in completed.out
 
 
 def test_full_disk_is_error(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = shutil.disk_usage(".")._replace(free=16 * 1024 * 1024 - 1)
+    left = shutil.disk_usage(".")._replace(free=16_000_000 - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
     completed = run_migrated("doctor")
     assert completed.code == 1
-    assert "FAILED   Data folder: W002 The disk is full: less than 16 MiB are free at " in completed.out
+    assert "FAILED   Data folder: W002 The disk is full: less than 16 MB are free at " in completed.out
 
 
 @pytest.mark.parametrize("table", ["links", "click_times", "aliases"])

@@ -152,7 +152,7 @@ def test_reset_link_from_admin_works_once(
 def test_unlimited_plan_is_shown_without_numbers(ana: Person, dashboard: Browser) -> None:
     ana.write(ops.add_unlimited_plan)
     page = " ".join(dashboard.get("/admin/plans").text.split())
-    assert "unlimited API requests, files of any size, unlimited storage" in page
+    assert "Unlimited API requests · Files of any size · Unlimited storage" in page
     ana.write(lambda tx: ops.move(tx, ana.account, plan="unlimited"))
     assert "Maximum file size" not in dashboard.get("/files/new").text
 
@@ -163,7 +163,20 @@ def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Br
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
     assert (plan.upload_limit, plan.storage_limit) == (1_500_000_000, 2 * 2**40)
     page = " ".join(dashboard.get("/admin/plans").text.split())
-    assert "files up to 1.5 GB, 2 TiB of storage" in page
+    assert "Files up to 1.5 GB · 2.2 TB of storage" in page
+    # A size that is shown rounded stays exact.
+    path = f"/admin/plans/{plan.id}"
+    fields |= {
+        "upload_limit": "2 GB",
+        "storage_limit": "2.2 TB",
+        "version": hidden_field(dashboard.get(path), "version"),
+    }
+    assert dashboard.submit_for_message(path, **fields) == "Saved."
+    assert (_plan(ana, "Large").upload_limit, _plan(ana, "Large").storage_limit) == (2_000_000_000, 2 * 2**40)
+
+
+def test_wrong_sizes_of_plan_are_refused(dashboard: Browser) -> None:
+    fields = {"name": "", "status": "pro", "rate_limit": "600"}
     wrong = dashboard.submit(
         "/admin/plans/new", **{**fields, "name": "", "upload_limit": "2 apples", "storage_limit": "-1"}
     )
@@ -380,4 +393,4 @@ def test_sizes_in_form_of_plan_have_units_of_the_language_and_are_accepted(
     typed = field.partition(' value="')[2].partition('"')[0]
     assert dashboard.submit("/admin/plans/new", **{**fields, "storage_limit": typed}).status_code == 303
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
-    assert (plan.upload_limit, plan.storage_limit) == (2 << 30, 512 << 20)
+    assert (plan.upload_limit, plan.storage_limit) == (2 << 30, 500_000_000)

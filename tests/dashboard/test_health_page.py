@@ -1,5 +1,6 @@
 """Health page: the level of each part, the last backup, queues, and the test e-mail."""
 
+import os
 import re
 
 import pytest
@@ -92,8 +93,18 @@ def test_lost_clicks_and_rejected_requests_are_shown(dashboard: Browser, setting
     page = dashboard.get("/admin/health").text
     assert _levels(page)["Click counting"] == "bad"
     assert "3 clicks could not be written since the start." in page
-    assert _levels(page)["Load"] in ("warn", "bad")
+    assert _levels(page)["Load"] == "warn"
     assert "2 requests were rejected since the start." in page
+
+
+@pytest.mark.parametrize(("last_minute", "quarter", "level"), [(50.0, 0.1, "good"), (0.1, 50.0, "warn")])
+def test_load_is_judged_by_15_minutes_and_warns_only(
+    dashboard: Browser, monkeypatch: pytest.MonkeyPatch, last_minute: float, quarter: float, level: str
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (last_minute, last_minute, quarter))
+    page = dashboard.get("/admin/health").text
+    assert _levels(page)["Load"] == level
+    assert ("If this lasts, add processors" in page) == (level == "warn")
 
 
 def test_test_email_is_sent_to_the_administrator(ana: Person, settings: Settings, database: Database) -> None:

@@ -307,12 +307,12 @@ def _placeholders(text: str) -> set[str]:
         (6, "6 bytes", "6 octets"),
         (50_000, "50 kB", "50 ko"),
         (500_000_000, "500 MB", "500 Mo"),
-        (512 << 20, "512 MiB", "512 Mio"),
-        (1000 << 20, "1000 MiB", "1000 Mio"),
-        (2 << 30, "2 GiB", "2 Gio"),
+        (512 << 20, "537 MB", "537 Mo"),
+        (1000 << 20, "1.0 GB", "1,0 Go"),
+        (1_250_000_000, "1.25 GB", "1,25 Go"),
     ],
 )
-def test_limit_has_the_units_in_which_it_was_given(limit: int, english: str, french: str) -> None:
+def test_limit_has_decimal_units_and_is_exact_with_two_decimals(limit: int, english: str, french: str) -> None:
     for language, text in (("en", english), ("fr", french)):
         token = current_language.set(language)
         try:

@@ -40,7 +40,7 @@ def _changed(path: Path, target: Path, name: str, content: bytes | None) -> Path
         ("links.jsonl", b"7\n", "links.jsonl: line 1 is not an object"),
         ("links.jsonl", b'{"a": ' + b"[" * 20_000, "not valid JSON"),
         ("links.jsonl", b'{"a": ' + b"[" * 200_000, "line 1 has more than 50,000 values"),
-        ("links.jsonl", b" " * (2 << 20), "line 1 has more than 1 MiB"),
+        ("links.jsonl", b" " * (2 << 20), "line 1 has more than 1 MB"),
         ("links.jsonl", bytes(200 << 20), "too large for its size"),
     ],
 )
@@ -69,7 +69,7 @@ def test_page_keeps_four_mebibytes_of_pictures(tmp_path: Path, settings: Setting
     with open_file(path, {}, staging=staging) as source:
         *_, page = source
     assert ["picture" in block for block in page.fields["blocks"]] == [True] * 4 + [False]
-    assert page.losses == ["its picture is left out: the pictures of a page can have 4 MiB"]
+    assert page.losses == ["its picture is left out: the pictures of a page can have 4 MB"]
 
 
 @ON_SQLITE

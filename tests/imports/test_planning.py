@@ -188,7 +188,7 @@ def test_columns_can_be_named_and_ignored_ones_are_listed(ana: Person, settings:
 UNREADABLE = {
     "no UTF-8": ("alias,url\ngr\xfc\xdf,https://example.com".encode("latin-1"), "Line 2 is not valid UTF-8"),
     "NUL": (b"alias,url\none,https://example.com\0", "Line 2 contains a NUL"),
-    "huge line": (b"alias,url\none," + b"x" * (1 << 21), "more than 1 MiB"),
+    "huge line": (b"alias,url\none," + b"x" * (1 << 21), "more than 1 MB"),
     "200 columns": (b",".join(b"c%d" % n for n in range(200)), "200 columns; 100 are allowed"),
     "column twice": (b"alias,url,URL\none,https://example.com,", "names the column url twice"),
     "open quote": (

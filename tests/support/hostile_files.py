@@ -191,7 +191,7 @@ def _slow_csv(path: Path) -> None:
 HOSTILE_FILES: Mapping[str, tuple[Callable[[Path], None], str]] = {
     "manifest of many values": (_manifest_of_many_values, "more than 500,000 values"),
     "archive with high ratio": (_high_ratio, "too large for its size"),
-    "archive with long lines": (_long_lines, "line 1 has more than 1 MiB"),
+    "archive with long lines": (_long_lines, "line 1 has more than 1 MB"),
     "archive with nested rows": (_nested_rows, "more than 50,000 values"),
     "archive with many blocks": (_many_blocks, ""),
     "archive with large directory": (_large_directory, "The directory of the archive"),
@@ -209,10 +209,10 @@ HOSTILE_FILES: Mapping[str, tuple[Callable[[Path], None], str]] = {
     "HTML with endless comments": (_endless_comments, ""),
     "CSV of empty cells": (_csv_of_empty_cells, ""),
     "CSV of tags": (_csv_of_tags, ""),
-    "CSV of one line": (_csv_of_one_line, "more than 1 MiB"),
+    "CSV of one line": (_csv_of_one_line, "more than 1 MB"),
     "dump of large rows": (_dump_of_large_rows, ""),
     "dump of many values": (_dump_of_many_values, ""),
-    "dump without end": (_dump_without_end, "longer than 16 MiB"),
+    "dump without end": (_dump_without_end, "longer than 16 MB"),
 }
 """By name, a function that writes a file, and why it is refused; "" if the service plans it."""
 

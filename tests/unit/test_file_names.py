@@ -144,6 +144,27 @@ def test_media_type_is_detected_from_first_bytes() -> None:
     assert media_types.describe(media_types.UNKNOWN)[0] == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "described", "icon"),
+    [
+        (media_types.UNKNOWN, "Prices 2026.CSV", "CSV table", "document-text"),
+        (media_types.UNKNOWN, "notes.md", "MD document", "document-text"),
+        (media_types.UNKNOWN, "meeting.ics", "ICS file", "document-text"),
+        (media_types.UNKNOWN, "ana.vcf", "VCF file", "document-text"),
+        (media_types.UNKNOWN, "logo.svg", "SVG picture", "photo"),
+        ("application/zip", "offer.docx", "DOCX document", "document-text"),
+        ("application/zip", "offer.zip", "ZIP archive", "archive-box"),
+        ("image/png", "picture.csv", "PNG picture", "photo"),
+        (media_types.UNKNOWN, "program.exe", "", "document"),
+        (media_types.UNKNOWN, "csv", "", "document"),
+    ],
+)
+def test_text_is_described_by_its_name_and_never_sent_by_it(kind: str, name: str, described: str, icon: str) -> None:
+    description, shown_format = media_types.describe(kind, name)
+    assert (description % {"format": shown_format}, media_types.icon(kind, name)) == (described, icon)
+    assert media_types.detect(b"name,price\n") == media_types.UNKNOWN
+
+
 def _ranges(*positions: int) -> list[ByteRange]:
     return [ByteRange(start, end) for start, end in zip(positions[::2], positions[1::2], strict=True)]
 

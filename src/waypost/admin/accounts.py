@@ -130,14 +130,21 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
 
 def _account_page(context: PageContext, id: int, *, link: str = "", **errors: Any) -> Response:
     """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message."""
-    account, plans, due, factor = context.read(
-        lambda tx: (ops.get(tx, id), ops.all_plans(tx), deletion.due_at(tx, id), two_factor.of(tx, id))
+    account, plans, due, factor, use = context.read(
+        lambda tx: (
+            ops.get(tx, id),
+            ops.all_plans(tx),
+            deletion.due_at(tx, id),
+            two_factor.of(tx, id),
+            account_use.of(tx, [id])[id],
+        )
     )
     forms = {"plan_form": Form({"plan": account.plan}), "factor_form": Form({}), "deletion_form": Form({})}
     return context.render(
         "admin/account.html",
         status=400 if errors else 200,
         account=account,
+        use=use,
         plans=[(plan.name, plan_name(plan.name)) for plan in plans],
         link=link,
         deletion_due=due,

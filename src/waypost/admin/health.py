@@ -21,7 +21,7 @@ from waypost.db.schema.accounts import WRITE_PROBE
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.visits import record_queries
 
-FULL_BYTES = 16 * 1024 * 1024
+FULL_BYTES = 16_000_000
 """Below this free space, the disk counts as full: the database and the journal fail soon, or already."""
 BEHIND_SECONDS = 30
 """Clicks that wait longer than this to be counted are behind: they are counted within a second."""

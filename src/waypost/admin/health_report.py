@@ -21,7 +21,7 @@ from waypost.storage.store import Store
 
 Level = Literal["good", "warn", "bad"]
 _DAY = 86_400
-_WARN_FREE_BYTES = 512 * 1024 * 1024
+_WARN_FREE_BYTES = 512_000_000
 _WARN_UNCOUNTED_BYTES = 10 * 1024 * 1024
 _QUEUE_LENGTHS: Mapping[QueueName, tuple[int, int]] = {"emails": (20, 150), "webhooks": (100, 800)}
 """Lengths from which a queue is amber and red. A process drops e-mails above 200 and webhooks above 1,000."""
@@ -46,7 +46,7 @@ class HealthReport:
     """The last backup if it failed."""
     queues: Mapping[QueueName, int]
     load_percent: int
-    """Processes that run or wait for a processor, in percent of all processors, average of a minute."""
+    """Processes that run or wait for a processor, in percent of all processors, average of 15 minutes."""
     processors: int
     rejected_requests: int
     """Requests that load shedding rejected since the start."""
@@ -79,7 +79,7 @@ def read(settings: Settings, database: Database, store: Store, meter: Meter) -> 
         last_backup=backup,
         failed_backup=failed_backup,
         queues=metrics.queue_lengths(settings.metrics_dir, meter),
-        load_percent=round(100 * os.getloadavg()[0] / processors),
+        load_percent=round(100 * os.getloadavg()[2] / processors),
         processors=processors,
         rejected_requests=counts["shed:"],
     )
@@ -116,8 +116,8 @@ def queue_level(name: QueueName, length: int) -> Level:
 
 
 def load_level(percent: int, rejected: int) -> Level:
-    """Return the level of a load. Rejected requests can be long ago, so they are a warning."""
-    return _level(is_bad=percent > 200, is_warning=percent > 100 or rejected > 0)
+    """Return the level of a load. Both only warn: rejected requests can be long ago."""
+    return _level(is_warning=percent > 100 or rejected > 0)
 
 
 def _level(*, is_bad: bool = False, is_warning: bool = False) -> Level:

@@ -44,13 +44,15 @@ class NewPlan(Body):
 
 _NO_LIMITS: Mapping[str, Any] = {"status": "pro", "rate_limit": UNLIMITED, "upload_limit": UNLIMITED}
 _LIMITS_OF_NEW_ACCOUNTS = ("storage_limit", "item_limit")
-_NEW = Plan(0, "", "pro", rate_limit=30, upload_limit=512 << 20)
+_NEW = Plan(0, "", "pro", rate_limit=30, upload_limit=500_000_000)
 
 
 @pages.get(_LIST)
 def list_plans(context: PageContext) -> Response:
     plans, uses = context.read(lambda tx: (ops.all_plans(tx), ops.plan_uses(tx)))
-    return context.render("admin/plans.html", plans=plans, uses=uses, unlimited=UNLIMITED)
+    return context.render(
+        "admin/plans.html", plans=plans, uses=uses, unlimited=UNLIMITED, registered_plan=ops.REGISTERED_PLAN
+    )
 
 
 @pages.get("/dashboard/admin/plans/new")
@@ -86,7 +88,7 @@ def update_plan(context: PageContext, id: int) -> Response:
         for limit in _LIMITS_OF_NEW_ACCOUNTS:
             if _needs_limits(context, current) and fields.get(limit) is None:
                 raise invalid(limit, "While registration is on, the plan of new accounts needs this limit.")
-        ops.change_plan(tx, current.name, **_limits(fields))
+        ops.change_plan(tx, current.name, **{**_limits(fields), **_kept_sizes(form, current)})
         return True
 
     if not context.submit(form, NewPlan, work):
@@ -115,6 +117,12 @@ def _limits(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _NO_LIMITS.get(name) if value is None else value for name, value in fields.items()}
 
 
+def _kept_sizes(form: Form, plan: Plan) -> dict[str, int | None]:
+    """Return the stored sizes of fields that show them as before: they can be rounded."""
+    sizes = {"upload_limit": plan.upload_limit, "storage_limit": plan.storage_limit}
+    return {name: size for name, size in sizes.items() if size and form.text(name).strip() == _size(size)}
+
+
 def _values(plan: Plan) -> Mapping[str, Value]:
     """Return the values of the form."""
     return {
@@ -132,7 +140,7 @@ def _number(limit: int | None) -> str:
 
 
 def _size(limit: int | None) -> str:
-    return "" if limit is None or limit == UNLIMITED else i18n.format_exact_size(limit)
+    return "" if limit is None or limit == UNLIMITED else i18n.format_limit(limit)
 
 
 def _editor(context: PageContext, plan: Plan, form: Form, *, status: int = 200) -> Response:

@@ -31,7 +31,7 @@ from waypost.urls import hostnames
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
 _MIN_OPEN_FILES = 4096
-_MIN_FREE_BYTES = 512 * 1024 * 1024
+_MIN_FREE_BYTES = 512_000_000
 
 
 @dataclass(frozen=True)
@@ -214,10 +214,10 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(existing).free
     hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
     if free < health.FULL_BYTES:
-        text = f"The disk is full: less than 16 MiB are free at {existing.resolve()}, so clicks and changes are lost."
+        text = f"The disk is full: less than 16 MB are free at {existing.resolve()}, so clicks and changes are lost."
         yield Finding("W002", "error", text, hint)
     elif free < _MIN_FREE_BYTES:
-        yield Finding("W002", "warning", f"Less than 512 MiB are free at {existing.resolve()}.", hint)
+        yield Finding("W002", "warning", f"Less than 512 MB are free at {existing.resolve()}.", hint)
 
 
 def _owners(settings: Settings) -> Iterator[Finding]:

@@ -101,13 +101,8 @@ def format_size(size: int) -> str:
 
 
 def format_limit(size: int) -> str:
-    """Format a limit in bytes with the units in which it was given."""
+    """Format a limit in bytes, exactly if two decimals are enough."""
     return formats.size(media_types.format_limit(size), current_language.get())
-
-
-def format_exact_size(size: int) -> str:
-    """Format a number of bytes for a field of a form: it is read as the same number."""
-    return formats.size(media_types.exact_size(size), current_language.get())
 
 
 @lru_cache(64)

@@ -138,7 +138,7 @@ def _label_columns(table: Table) -> Sequence[str]:
     """
     noun = NOUNS.get(_KINDS[table.name])
     if noun is None:
-        return ("title", *SHARED)
+        return ("title", *SHARED) if table is shares else ("title",)
     return (*noun.names, noun.alias.column) if noun.alias else noun.names
 
 

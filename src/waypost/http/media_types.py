@@ -1,4 +1,8 @@
-"""Detect the media type of a file from its first bytes, never from its name or from headers of the upload."""
+"""Detect the media type of a file from its first bytes, never from its name or from headers of the upload.
+
+Texts and office documents have no such bytes of their own. Their name decides how they are described, never how they
+are sent.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,10 +12,7 @@ from waypost.core import formats
 
 _UNIT = r"(?:([kmgt])(i?)[bo]?|b(?:ytes?)?|o(?:ctets?)?)?"
 _SIZE = re.compile(rf"([0-9]{{1,15}}(?:[.,][0-9]{{1,6}})?) *{_UNIT}", re.ASCII | re.IGNORECASE)
-_UNITS = (
-    *(("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20)),
-    *(("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)),
-)
+_UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 SNIFF_BYTES = 64
 """Number of bytes that are enough to detect the type."""
 UNKNOWN = "application/octet-stream"
@@ -29,7 +30,7 @@ _SIGNATURES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/gif", _at(0, b"GIF87a", b"GIF89a")),
     ("image/webp", lambda start: start[:4] == b"RIFF" and start[8:12] == b"WEBP"),
     ("image/avif", _at(4, b"ftypavif", b"ftypavis")),
-    ("image/heic", _at(4, b"ftypheic", b"ftypheix", b"ftypmif1")),
+    ("image/heic", _at(4, b"ftypheic", b"ftypheix", b"ftyphevc", b"ftypmif1", b"ftypmsf1")),
     ("image/tiff", _at(0, b"II*\x00", b"MM\x00*")),
     ("application/pdf", _at(0, b"%PDF-")),
     ("application/zip", _at(0, b"PK\x03\x04", b"PK\x05\x06")),
@@ -58,6 +59,26 @@ DESCRIPTIONS = {
     "application/x-7z-compressed": "7-Zip archive",
     "application/vnd.rar": "RAR archive",
 }
+_DOCUMENT, _TABLE, _SLIDES = "%(format)s document", "%(format)s table", "%(format)s presentation"
+_OTHER, _PICTURE = "%(format)s file", FAMILY_DESCRIPTIONS["image"]
+ALL_DESCRIPTIONS = (*DESCRIPTIONS.values(), *FAMILY_DESCRIPTIONS.values(), _DOCUMENT, _TABLE, _SLIDES, _OTHER)
+"""The texts to translate."""
+_OFFICE = {
+    **dict.fromkeys(("docx", "odt", "pages", "epub"), _DOCUMENT),
+    **dict.fromkeys(("xlsx", "ods", "numbers"), _TABLE),
+    **dict.fromkeys(("pptx", "odp", "key"), _SLIDES),
+}
+"""Descriptions of files that are ZIP archives, by the end of their name."""
+_TEXTS = {
+    **dict.fromkeys(("doc", "rtf", "md", "tex"), _DOCUMENT),
+    **dict.fromkeys(("csv", "tsv", "xls"), _TABLE),
+    **dict.fromkeys(("svg", "ico", "bmp", "ai", "eps"), _PICTURE),
+    **dict.fromkeys(
+        ("txt", "log", "ics", "vcf", "json", "jsonl", "xml", "yaml", "html", "css", "js", "sql", "gpx"), _OTHER
+    ),
+    "ppt": _SLIDES,
+}
+"""Descriptions of files of an unknown type, by the end of their name."""
 
 
 def detect(start: bytes) -> str:
@@ -65,18 +86,25 @@ def detect(start: bytes) -> str:
     return next((media_type for media_type, matches in _SIGNATURES if matches(start)), UNKNOWN)
 
 
-def describe(kind: str) -> tuple[str, str]:
-    """Return a description and the format to insert into it; "" if the type is unknown."""
+def describe(kind: str, name: str = "") -> tuple[str, str]:
+    """Return a description of a file with this name, and the format to insert into it; "" if the type is unknown."""
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    by_name = {"application/zip": _OFFICE, UNKNOWN: _TEXTS}.get(kind, {})
+    if ending in by_name:
+        return by_name[ending], ending.upper()
     if kind in DESCRIPTIONS:
         return DESCRIPTIONS[kind], ""
-    family, _, name = kind.partition("/")
-    return FAMILY_DESCRIPTIONS.get(family, ""), name.removeprefix("x-").upper()
+    family, _, name_of_format = kind.partition("/")
+    return FAMILY_DESCRIPTIONS.get(family, ""), name_of_format.removeprefix("x-").upper()
 
 
-def icon(kind: str) -> str:
-    """Return the name of an icon for files of this type."""
-    if kind == "application/pdf":
+def icon(kind: str, name: str = "") -> str:
+    """Return the name of an icon for files of this type and name."""
+    description, _ = describe(kind, name)
+    if kind == "application/pdf" or description in (_DOCUMENT, _TABLE, _SLIDES, _OTHER):
         return "document-text"
+    if description == _PICTURE:
+        return "photo"
     if kind in DESCRIPTIONS:
         return "archive-box"
     return _FAMILY_ICONS.get(kind.partition("/")[0], "document")
@@ -96,22 +124,12 @@ def parse_size(text: str) -> int:
 
 
 def format_limit(count: int) -> str:
-    """Format a limit in bytes with the units in which it was given: whole MB or MiB, or else as `format_size`."""
-    for shift, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB")):
-        if count % (1 << shift) == 0 and count % 1_000_000:
-            return f"{count >> shift} {unit}"
-    if 0 < count < 10_000_000 and count % 1_000_000 == 0:
-        return f"{count // 1_000_000} MB"
-    return format_size(count)
-
-
-def exact_size(count: int) -> str:
-    """Return a size that `parse_size` reads as the same number: with at most two decimals, or else in bytes."""
+    """Format a limit in bytes: exactly if two decimals are enough, or else as `format_size`."""
     for unit, factor in _UNITS:
         amount = Decimal(count) / factor
-        if amount >= 1 and amount == round(amount, 2):
-            return f"{amount.normalize():f} {unit}"
-    return f"{count} byte" + "s" * (count != 1)
+        if amount >= 1:
+            return f"{amount.normalize():f} {unit}" if amount == round(amount, 2) else format_size(count)
+    return format_size(count)
 
 
 def format_size(count: int) -> str:

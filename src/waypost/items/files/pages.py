@@ -226,6 +226,6 @@ def _helpers(context: PageContext) -> dict[str, Any]:
     return {
         "short_url": lambda file: file_url(file, context),
         "expired": lambda file: file.purged is not None or file.has_ended(now),
-        "media_type": lambda file: media_types.describe(file.mime),
-        "file_icon": lambda file: media_types.icon(file.mime),
+        "media_type": lambda file: media_types.describe(file.mime, file.filename),
+        "file_icon": lambda file: media_types.icon(file.mime, file.filename),
     }

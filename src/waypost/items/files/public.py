@@ -164,8 +164,8 @@ def file_page(
         "file": file,
         "facts": {
             "size": media_types.format_size(file.size),
-            "kind": media_types.describe(file.mime),
-            "icon": media_types.icon(file.mime),
+            "kind": media_types.describe(file.mime, file.filename),
+            "icon": media_types.icon(file.mime, file.filename),
             "until": None if file.expiry is None else clock.local(file.expiry, UTC),
             "time_left": None if file.expiry is None else time_left(file.expiry, clock.now()),
             "left": left,

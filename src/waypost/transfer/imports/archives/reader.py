@@ -59,7 +59,7 @@ class ArchiveReader:
             while line := entry.readline(_MAX_LINE):
                 number += 1
                 if len(line) >= _MAX_LINE:
-                    raise invalid("file", f"{name}: line {number} has more than {_MAX_LINE >> 20} MiB.")
+                    raise invalid("file", f"{name}: line {number} has more than {_MAX_LINE // 10**6} MB.")
                 yield number, self._row(line, name, number)
 
     def _row(self, line: bytes, name: str, number: int) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _refuse_large_directory(file: BinaryIO) -> int:
         record = file.read(56)
         length = struct.unpack_from("<Q", record, 40)[0] if record.startswith(_END64) else length
     if length > _MAX_DIRECTORY:
-        raise invalid("file", f"The directory of the archive has more than {_MAX_DIRECTORY >> 20} MiB.")
+        raise invalid("file", f"The directory of the archive has more than {_MAX_DIRECTORY // 10**6} MB.")
     file.seek(0)
     return size
 

@@ -112,7 +112,7 @@ class ArchiveSource:
             place[name] = picture_names.DATA_PREFIX + base64.b64encode(content).decode()
             return len(content)
         if picture_names.is_name(picture) and self.reader.has(entry):
-            record.losses.append(f"its {name} is left out: the pictures of a page can have {_MAX_PICTURES >> 20} MiB")
+            record.losses.append(f"its {name} is left out: the pictures of a page can have {_MAX_PICTURES // 10**6} MB")
         else:
             record.losses.append(f"its {name} is not in the archive")
         return 0

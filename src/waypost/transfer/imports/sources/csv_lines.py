@@ -99,7 +99,7 @@ class _Lines:
 
     def _too_long(self) -> Problem:
         hint = "Check its line ends, and that all quotes are closed."
-        return _bad(f"Line {self.number} belongs to a row of more than {_MAX_LINE >> 20} MiB. {hint}")
+        return _bad(f"Line {self.number} belongs to a row of more than {_MAX_LINE // 10**6} MB. {hint}")
 
 
 def _is_before_header(line: str) -> bool:

@@ -67,7 +67,7 @@ def _source(
 def _bio_pages(file: BinaryIO, *, is_html: bool) -> LinkStackSource | LinktreeSource:
     content = file.read(_MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
-        raise invalid("file", f"The file has more than {_MAX_BYTES >> 20} MiB.")
+        raise invalid("file", f"The file has more than {_MAX_BYTES // 10**6} MB.")
     if is_html:
         return LinktreeSource(linktree.data_of_html(content))
     value = parse_json(content, field="file", max_values=MAX_VALUES)

@@ -141,7 +141,7 @@ def rows(file: BinaryIO, unread: Counter[str]) -> Iterator[Row]:
         is_end = not chunk
         buffer = _line_start(buffer, position, in_statement=table is not None) + chunk
         if len(buffer) > _MAX_ROW + _CHUNK:
-            raise invalid("file", f"A row of {table} is longer than 16 MiB, or is not from mysqldump.")
+            raise invalid("file", f"A row of {table} is longer than 16 MB, or is not from mysqldump.")
     if table is not None:
         raise invalid("file", f"The file ends in a statement of the table {table}. It is incomplete.")
 
