@@ -394,3 +394,26 @@ def test_sizes_in_form_of_plan_have_units_of_the_language_and_are_accepted(
     assert dashboard.submit("/admin/plans/new", **{**fields, "storage_limit": typed}).status_code == 303
     plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
     assert (plan.upload_limit, plan.storage_limit) == (2 << 30, 500_000_000)
+
+
+def test_administrator_creates_account_whose_owner_chooses_the_password(ana: Person, dashboard: Browser) -> None:
+    fields = {"username": "maria", "email": "maria@example.com", "plan": "free"}
+    page = dashboard.submit("/admin/accounts/new", **fields)
+    assert (page.status_code, "The account was created" in page.text) == (200, True)
+    (link,) = re.findall(r"<code>(http[^<]+/dashboard/reset[^<]+)</code>", page.text)
+    owner = new_browser(dashboard.client)
+    path = unescape(link).partition("/dashboard")[2]
+    assert "Welcome. Choose your password" in owner.get(path).text
+    assert (
+        owner.submit(path.partition("?")[0], at=path, **{"pass": path.partition("=")[2]}, password=PASSWORD).status_code
+        == 303
+    )
+    assert "maria" in owner.get("/account").text
+
+
+def test_faults_of_new_account_are_shown_at_their_fields(ana: Person, dashboard: Browser) -> None:
+    taken = {"username": "ana", "email": "no address", "plan": "unknown"}
+    page = dashboard.submit("/admin/accounts/new", **taken)
+    wrong = re.findall(r'id="(username|email|plan)-error"', page.text)
+    assert (page.status_code, sorted(set(wrong))) == (400, ["email", "plan", "username"])
+    assert dashboard.get("/admin/accounts?q=no+address").text.count("<tr>") <= 1

@@ -1,14 +1,18 @@
 """Administration pages: accounts."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost.admin import account_use
 from waypost.admin.account_use import AccountUse
+from waypost.api.request_body import Body
+from waypost.api.types import Line
 from waypost.auth import two_factor
+from waypost.core import credentials
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
@@ -18,6 +22,16 @@ from waypost.db.crud import Page
 from waypost.items.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
 
 pages = Router(admin_only=True)
+
+
+class NewAccount(Body):
+    """An account as a form sends it. The operation checks the values."""
+
+    username: Annotated[Line, Field(examples=["maria"])]
+    email: Annotated[Line, Field(examples=["maria@example.com"])]
+    plan: Annotated[Line, Field(examples=["free"])]
+
+
 _ACCOUNTS = "/dashboard/admin/accounts"
 
 
@@ -36,6 +50,23 @@ def list_accounts(context: PageContext) -> Response:
 
     page, use = context.read(work)
     return context.render_list("admin/accounts.html", page, q=q, use=use)
+
+
+@pages.get("/dashboard/admin/accounts/new")
+def show_new_form(context: PageContext) -> Response:
+    return _new_page(context, Form({"plan": ops.REGISTERED_PLAN}))
+
+
+@pages.post("/dashboard/admin/accounts/new", resumable=True)
+def add_account(context: PageContext) -> Response:
+    """Create an account whose owner chooses the password with a link, which is shown once."""
+    form = context.form()
+    password = credentials.hash_password(credentials.new_password())
+    account = context.submit(form, NewAccount, lambda tx, fields: ops.add(tx, password=password, **fields))
+    if account is None:
+        return _new_page(context, form, status=400)
+    link = context.read(lambda tx: email_links.welcome_link(tx, context.settings.dashboard, account.id))
+    return _account_page(context, account.id, link=link, is_new=True)
 
 
 @pages.get("/dashboard/admin/accounts/{id:int}")
@@ -128,8 +159,17 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message="Two-factor authentication was removed.")
 
 
-def _account_page(context: PageContext, id: int, *, link: str = "", **errors: Any) -> Response:
-    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message."""
+def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    plans = context.read(ops.all_plans)
+    names = [(plan.name, plan_name(plan.name)) for plan in plans]
+    return context.render("admin/account_new.html", status=status, form=form, plans=names)
+
+
+def _account_page(context: PageContext, id: int, *, link: str = "", is_new: bool = False, **errors: Any) -> Response:
+    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message.
+
+    `link` is shown once; with `is_new` it is that of an account without a password.
+    """
     account, plans, due, factor, use = context.read(
         lambda tx: (
             ops.get(tx, id),
@@ -147,6 +187,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", **errors: An
         use=use,
         plans=[(plan.name, plan_name(plan.name)) for plan in plans],
         link=link,
+        is_new=is_new,
         deletion_due=due,
         has_factor=factor is not None,
         **{**forms, "refusal": "", **errors},

@@ -98,7 +98,7 @@ WEBHOOK_GONE = Message(
 )
 NEW_KEY = Message(
     gettext_noop("A new API key was created"),
-    gettext_noop('A new API key, "%(name)s", was created for the %(service)s account %(username)s.'),
+    gettext_noop("A new API key, “%(name)s”, was created for the %(service)s account %(username)s."),
 )
 FACTOR_ENABLED = Message(
     gettext_noop("Two-factor authentication was enabled"),
