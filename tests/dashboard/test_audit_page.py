@@ -10,7 +10,7 @@ from sqlalchemy import update
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.visits import new_link
-from waypost.audit import columns
+from waypost.audit import columns, names
 from waypost.core import clock
 from waypost.db import audit_log
 from waypost.db.database import Database
@@ -33,8 +33,8 @@ def _text(markup: str) -> str:
 
 @pytest.mark.parametrize("kind", _TABLES)
 def test_every_column_of_the_log_has_a_label(kind: str) -> None:
-    names = {column.name for column in audit_log.columns_of(_TABLES[kind])} - {"password"} - columns.HIDDEN
-    assert [name for name in sorted(names) if columns.label(kind, name) == name] == []
+    shown = {column.name for column in audit_log.columns_of(_TABLES[kind])} - {"password"} - columns.HIDDEN
+    assert [name for name in sorted(shown) if columns.label(kind, name) == name] == []
 
 
 def test_values_are_shown_as_in_the_form_of_the_item(dashboard: Browser, ana: Person) -> None:
@@ -98,3 +98,15 @@ def test_log_is_filtered_by_name_and_period(dashboard: Browser, ana: Person, dat
     days = clock.text(clock.now() - 41 * _DAY)[:10], clock.text(clock.now() - 39 * _DAY)[:10]
     between = dashboard.get(f"/audit?period=days&from={days[0]}&to={days[1]}").text
     assert ("Old spring" in between, "New spring" in between) == (True, False)
+
+
+def test_filters_offer_every_kind_and_way(dashboard: Browser) -> None:
+    page = dashboard.get("/audit?kind=share&origin=api").text
+    selects = {name: re.findall(r'<option value="(\w+)"', part) for name, part in _selects(page).items()}
+    assert selects["kind"] == list(names.KINDS)
+    assert selects["origin"] == list(names.ORIGINS)
+    assert '<option value="share" selected' in page
+
+
+def _selects(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<select name="(\w+)"[^>]*>(.*?)</select>', page, re.DOTALL))

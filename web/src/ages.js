@@ -35,3 +35,4 @@ phone.addEventListener("change", () => {
   updateTimes();
 });
 document.addEventListener("times-added", updateTimes);
+document.addEventListener("htmx:after:swap", updateTimes);
