@@ -19,6 +19,7 @@ from waypost.core import clock
 
 pytestmark = ON_SQLITE
 SHOP = "https://target.example"
+_IMPORT_MS = 30_000
 
 
 @dataclass
@@ -50,7 +51,9 @@ class Hands:
         self.press(self.page.get_by_role("button", name=name, exact=True).last)
 
     def link(self, name: str) -> None:
-        self.press(self.page.get_by_role("main").get_by_role("link", name=name, exact=True).first)
+        """Follow a link to another page, and wait for its scripts: nothing may interrupt the navigation."""
+        with self.page.expect_navigation():
+            self.press(self.page.get_by_role("main").get_by_role("link", name=name, exact=True).first)
 
     def fill(self, target: Locator, text: str) -> None:
         self.actions += 1
@@ -74,6 +77,7 @@ def _first_link(hands: Hands) -> None:
     hands.field("Username or e-mail", "ana")
     hands.fill(hands.page.get_by_label("Password", exact=True), PASSWORD)
     hands.button("Sign in")
+    hands.arrive("/dashboard")
     hands.fill(hands.page.locator("#quick-url"), "target.example/first")
     hands.button("Shorten")
     expect(hands.page.get_by_text("Your link is ready")).to_be_visible()
@@ -82,7 +86,6 @@ def _first_link(hands: Hands) -> None:
 def _poster(hands: Hands) -> None:
     hands.open("/qr")
     hands.link("New QR code")
-    hands.arrive("/qr/new")
     hands.fill(hands.page.get_by_role("textbox", name="Destination"), f"{SHOP}/menu")
     hands.fill(hands.page.locator("#name"), "Poster Autumn")
     hands.button("Ocean")
@@ -151,7 +154,6 @@ def _bio_page(hands: Hands) -> None:
     page = hands.page
     hands.open("/bios")
     hands.link("New page")
-    hands.arrive("/bios/new")
     hands.field("Name", "Juniper")
     hands.fill(page.get_by_role("textbox", name="Alias"), "juniper-bio")
     hands.press(page.locator("label.option-theme", has_text="Sunset"))
@@ -194,9 +196,10 @@ def _import(hands: Hands) -> None:
     hands.link("Import links")
     hands.attach(hands.page.get_by_label("File", exact=True), "links.csv", f"url,alias\n{rows}".encode())
     hands.button("Show the plan")
-    expect(hands.page.get_by_role("heading", name="Nothing is imported yet")).to_be_visible()
+    # Another process reads the file.
+    expect(hands.page.get_by_role("heading", name="Nothing is imported yet")).to_be_visible(timeout=_IMPORT_MS)
     hands.button("Import 200 links")
-    expect(hands.page.get_by_role("heading", name="The import is complete")).to_be_visible()
+    expect(hands.page.get_by_role("heading", name="The import is complete")).to_be_visible(timeout=_IMPORT_MS)
 
 
 def _delete(hands: Hands) -> None:
@@ -219,7 +222,7 @@ def _suspend(hands: Hands) -> None:
     hands.open("/admin/accounts")
     hands.link("ben")
     hands.actions = 0
-    hands.link("Suspend")
+    hands.press(hands.page.get_by_role("main").get_by_role("link", name="Suspend", exact=True))
     hands.button("Suspend")
     expect(hands.page.get_by_role("button", name="Reactivate")).to_be_visible()
 
