@@ -30,7 +30,7 @@ from tests.support.layout_shift import (
 from tests.support.public_pages import PICTURE, ROOT_PAGE, PublicPage, public_pages, shared_statistics
 from tests.support.server import free_port
 from tests.support.slow_pages import in_pieces
-from tests.support.touch import controls_on_each_other, small_targets
+from tests.support.touch import controls_on_each_other, small_targets, zooming_fields
 from tests.support.visits import CHROME
 from waypost.core.languages import PSEUDO_LANGUAGE
 from waypost.core.settings import Settings
@@ -139,6 +139,7 @@ _PHONE: Checks = {
     "controls on each other": controls_on_each_other,
     "small targets": small_targets,
     "small targets in opened parts": _small_targets_in_opened_parts,
+    "zooming fields": zooming_fields,
     "layout": layout_faults,
 }
 _WIDE: Checks = {

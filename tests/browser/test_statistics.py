@@ -120,3 +120,42 @@ def test_tools_and_periods_are_a_row_each_on_phones(ana: Person, chrome: Browser
             assert "period=7" in page.url
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             examine(page, path)
+
+
+def test_period_outside_the_row_is_marked_at_its_menu_and_in_it(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{address}/dashboard/statistics?period=last-month")
+        menu = page.locator(".date-range summary")
+        expect(menu).to_have_text(re.compile("Last month"))
+        expect(menu).to_have_class(re.compile(r"\bchosen\b"))
+        menu.click()
+        expect(page.locator(".presets [aria-current]")).to_have_text("Last month")
+        boxes = [page.locator(f".date-range .popover > {part}").bounding_box() for part in (".zone", ".zone + label")]
+        assert boxes[0]
+        assert boxes[1]
+        assert boxes[1]["y"] - (boxes[0]["y"] + boxes[0]["height"]) >= 8, "a note keeps its distance to the next label"
+        page.locator(".presets").get_by_role("link", name="7 days").click()
+        page.wait_for_url("**period=7**")
+        expect(menu).not_to_have_class(re.compile(r"\bchosen\b"))
+        expect(page.locator(".segments [aria-current]:visible")).to_have_text("7 days")
+
+
+def test_scale_of_the_map_and_titles_of_links_are_one_line_on_phones(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 360, "height": 844})
+        page.goto(f"{address}/dashboard/campaigns/1/stats")
+        tops = page.locator(".legend li").evaluate_all("items => items.map(item => item.getBoundingClientRect().top)")
+        assert len(tops) == 5
+        assert len(set(tops)) == 1, tops
+        for row in page.locator(".by-link tbody tr").all():
+            title, clicks = row.locator("th").bounding_box(), row.locator(".num").first.bounding_box()
+            assert title
+            assert clicks
+            assert title["height"] < 40, "one line"
+            assert abs((title["y"] + title["height"] / 2) - (clicks["y"] + clicks["height"] / 2)) <= 4
+            assert title["width"] >= 130

@@ -1,5 +1,7 @@
 """The weights of a rotator in a real browser: their shares follow while one types, and the rotation enables them."""
 
+import re
+
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
@@ -18,8 +20,11 @@ def test_shares_follow_typed_weights_and_rotation_enables_them(ana: Person, chro
         page.goto(f"{address}/dashboard/campaigns/{campaign}")
         mugs, bowls = page.get_by_label("Weight of mugs"), page.get_by_label("Weight of bowls")
         shares = page.locator("[data-weight-share]")
+        rotation = page.get_by_label("Rotation")
         expect(mugs).to_be_disabled()
-        page.get_by_label("Rotation").select_option(label="Weighted")
+        expect(rotation).to_have_accessible_description(re.compile("^All links .* Weights count in a weighted"))
+        rotation.select_option(label="Weighted")
+        expect(rotation).to_have_accessible_description(re.compile("^A link of weight 3 [^.]*[.]$"))
         expect(shares).to_have_text(["50%", "50%"])
         mugs.fill("3")
         expect(shares).to_have_text(["75%", "25%"])

@@ -30,14 +30,14 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     assert address in page.text
     assert details["list"] not in page.text, "a private list is no link: its page is 404"
     settings = f"/campaigns/{spring}/settings"
-    form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on", "indexable": "on"}
+    form = {"name": "Summer", "slug": "", "winner": "", "public": "on", "indexable": "on"}
     saved = dashboard.submit(settings, **form, version="of another form")
     assert saved.status_code == 400
     assert "changed since you opened it" in saved.text
     assert dashboard.submit_for_message(settings, **form, version=form_version(saved, settings)) == "Saved."
     details = ana.details("campaign", spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "indexable", "rotator")] == [
-        *("Summer", "weighted", False, None, True, True, False)
+        *("Summer", "ordered", False, None, True, True, False)
     ]
     assert "Summer" in dashboard.get(f"/campaigns/{spring}/delete").text
     assert "deleted" in dashboard.submit_for_message(f"/campaigns/{spring}/delete")
@@ -50,9 +50,8 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
         ({"name": ""}, "<span>Name must"),
         ({"name": "x" * 10_000}, "<span>Name must"),
         ({"slug": "a b"}, "Alias must"),
-        ({"winner": "0"}, "Clicks until the most clicked link gets all visitors must"),
-        ({"winner": "many"}, "Clicks until the most clicked link gets all visitors must"),
-        ({"rotation": "backwards"}, "Rotation must"),
+        ({"winner": "0"}, "Keep only the most clicked link after … clicks must"),
+        ({"winner": "many"}, "Keep only the most clicked link after … clicks must"),
         ({"name": "Taken"}, "You already have a campaign with that name."),
     ],
 )
@@ -63,7 +62,7 @@ def test_invalid_campaign_shows_error_at_field_and_keeps_entered_values(
     spring = _campaign(ana)
     settings = f"/campaigns/{spring}/settings"
     page = dashboard.get(settings)
-    form = {"name": "Mine <b>", "slug": "spring", "rotation": "random", "winner": "", **fields}
+    form = {"name": "Mine <b>", "slug": "spring", "winner": "", **fields}
     response = dashboard.submit(settings, **form, version=form_version(page, settings))
     assert response.status_code == 400
     assert message in response.text
@@ -118,6 +117,8 @@ def test_weighted_rotation_enables_weights(ana: Person, dashboard: Browser) -> N
     link = new_link(ana, "landing")
     ana.post(f"/campaign/{spring}/assign/{link}", {"weight": 3})
     path, save = f"/campaigns/{spring}", f"/campaigns/{spring}/links"
+    pages = [dashboard.get(f"{path}{part}").text for part in ("", "/settings")]
+    assert [page.count('name="rotation"') for page in pages] == [1, 0], "the rotation is set in one place"
     visible, hidden = rf'<input id="place.{link}.weight"[^>]*>', r'<input type="hidden" name="place.weight"[^>]*>'
     for rotation, is_enabled in (("random", False), ("weighted", True), ("ordered", False)):
         page = dashboard.get(path)

@@ -41,7 +41,11 @@ def _open_sections(response: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("page", "fields", "errors"),
     [
-        ("/campaigns/new", {"name": "A", "slug": "a b", "winner": "abc"}, ["slug: Alias must", "winner: Clicks until"]),
+        (
+            "/campaigns/new",
+            {"name": "A", "slug": "a b", "winner": "abc"},
+            ["slug: Alias must", "winner: Keep only the most clicked link"],
+        ),
         (
             "/links/new",
             {"url": _URL, "expiry": _PAST, "expiryurl": "javascript:1", "metaimage": "nothing"},

@@ -90,6 +90,21 @@ _ON_EACH_OTHER = f"""(within) => {{
 }}"""
 
 
+# Fields whose text is smaller than 16 px: Safari on phones zooms into them.
+_ZOOMING = f"""() => {{
+  {_CONTROLS}
+  const typed = "input:not([type=checkbox], [type=radio], [type=range], [type=file], [type=color]), select, textarea";
+  const fields = controls.filter((element) => element.matches(typed));
+  return fields.filter((field) => parseFloat(getComputedStyle(field).fontSize) < 16).map(describe);
+}}"""
+
+
+def zooming_fields(page: Page) -> list[str]:
+    """Return the fields that a browser of phones enlarges with the whole page while they have the focus."""
+    faults: list[str] = page.evaluate(_ZOOMING)
+    return faults
+
+
 def small_targets(page: Page) -> list[str]:
     """Return the controls that a finger of 24 px does not hit with its whole width, with their sizes in px."""
     faults: list[str] = page.evaluate(_SMALL)

@@ -129,7 +129,7 @@ def _preview(context: PageContext, form: Form) -> Response:
         brand=context.brand,
         forms=forms,
         alias=form.text("alias") or "phone",
-        name=form.text("name") or "…",
+        name=form.text("name") or gettext("Name"),
         title=form.text("title"),
         description=form.text("description"),
         theme=form.text("theme"),
