@@ -140,7 +140,7 @@ def test_unreadable_file_is_explained_and_columns_can_be_selected(
         examine(page, "/dashboard/import/new")
         page.get_by_role("button", name="Show the plan").click()
         _expect_state(page, "Nothing is imported yet")
-        expect(page.get_by_text(SHOP)).to_be_visible()
+        expect(page.get_by_text(SHOP.removeprefix("https://"))).to_be_visible()
     assert [row["alias"] for row in ana.get("/import/rows")["data"]["rows"]] == ["spring"]
 
 
@@ -206,3 +206,42 @@ def test_plan_of_archive_names_kinds_of_items(
         page.get_by_role("button", name="Import one item").click()
         _expect_state(page, "The import is complete")
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Newsletter"]
+
+
+def test_spreadsheet_is_understood_and_hosts_of_other_services_move(
+    ana: Person, chrome: Browser, address: str, tmp_path: Path
+) -> None:
+    ana.add("domain", domain="https://go.shop.example")
+    file = tmp_path / "links.csv"
+    rows = ["spring;keine;Größe", "summer;www.müller.example/a;Übersicht", "https://bit.ly/x;www.müller.example/b;"]
+    file.write_text("Kürzel;Wohin;Bezeichnung\n" + "\n".join(rows) + "\n", encoding="utf-8-sig")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/import/new")
+        page.get_by_label("File", exact=True).set_input_files(file)
+        columns = page.locator(".import-columns li")
+        expect(columns).to_have_count(3)
+        assert [column.input_value() for column in columns.locator("select").all()] == ["alias", "url", "title"]
+        expect(columns.nth(2).locator("[data-samples] small")).to_have_text(["Größe", "Übersicht"])
+        page.get_by_label("Links of bit.ly move to").select_option("go.shop.example")
+        examine(page, "/dashboard/import/new")
+        page.get_by_role("button", name="Show the plan").click()
+        _expect_state(page, "Nothing is imported yet")
+        expect(page.get_by_role("listitem").filter(has_text="go.shop.example/x")).to_contain_text("New")
+        examine(page, "/dashboard/import")
+        file.write_bytes("Kürzel;url\n".encode("latin-1"))
+        page.goto(f"{address}/dashboard/import/new")
+        page.get_by_label("File", exact=True).set_input_files(file)
+        expect(page.get_by_role("alert")).to_contain_text("The file is not UTF-8")
+
+
+def test_corrected_row_stays_in_view(ana: Person, chrome: Browser, address: str, csv: Path) -> None:
+    csv.write_text("alias,url\n" + "".join(f"shop-{n},{SHOP}/{n}\n" for n in range(20)) + f"bad name,{SHOP}\n")
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, csv)
+        _expect_state(page, "Nothing is imported yet")
+        field = page.get_by_label("Alias of row 22")
+        field.scroll_into_view_if_needed()
+        field.fill("good-name")
+        page.get_by_role("button", name="Use this alias").click()
+        expect(page.locator(".toast")).to_contain_text("good-name")
+        expect(page.get_by_role("listitem").filter(has_text="/good-name")).to_be_in_viewport()

@@ -123,7 +123,6 @@ def test_plan_counts_rows_in_its_tabs_and_its_button(ana: Person, dashboard: Bro
     assert re.findall(r'>([\w ]+) <span class="tag ?([a-z]*)">([0-9]+)</span>', page) == [
         ("All", "", "5"),
         ("New", "good", "2"),
-        ("Changed", "", "0"),
         ("Exists already", "", "1"),
         ("Conflict", "warning", "1"),
         ("Cannot be imported", "bad", "1"),
@@ -325,3 +324,45 @@ def test_time_in_the_error_of_an_import_is_in_the_zone_of_the_account(ana: Perso
     assert "Try again after 3 Jan 2026, 04:34." in dashboard.get("/import").text
     dashboard.client.headers["Accept-Language"] = "de"
     assert "Versuchen Sie es nach 3. Jan. 2026, 04:34 noch einmal." in dashboard.get("/import").text
+
+
+def test_plan_shows_title_address_and_destination_of_each_row(ana: Person, dashboard: Browser) -> None:
+    _submit(dashboard, f"Kürzel;Titel;Zieladresse\nspring;Frühling;{SHOP}\n;;{SHOP}/b\n".replace(";", ","))
+    await_import(ana)
+    page = dashboard.get("/import").text
+    rows = [
+        re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in re.findall(r"<li>\s*<div>.*?</li>", page, re.DOTALL)
+    ]
+    assert re.search(r"Frühling go\.localhost/spring example\.com/shop .*New Row 2", rows[0]), rows
+    assert "example.com/shop/b" in rows[1]
+    assert "Conflict" not in page, "results without rows have no tab"
+
+
+@ON_SQLITE
+def test_plan_that_is_read_shows_progress_and_no_rows(ana: Person, dashboard: Browser) -> None:
+    _submit(dashboard, f"alias,url\nspring,{SHOP}")
+    await_import(ana)
+    busy = {"state": "reading", "busy_until": clock.now() + 60}
+    ana.write(lambda tx: tx.execute(update(import_plans).values(**busy)))
+    page = dashboard.get("/import").text
+    assert '<progress aria-labelledby="state">' in page
+    assert "One row was read so far." in page
+    assert [text in page for text in ("Rows by result", "No rows", "spring")] == [False] * 3
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("shown", "path"),
+    [
+        ({"fate": "", "page": "1"}, "/dashboard/import"),
+        ({"fate": "impossible", "page": "2"}, "/dashboard/import?fate=impossible&page=2"),
+        ({"fate": "//elsewhere", "page": "x"}, "/dashboard/import"),
+    ],
+)
+def test_correction_returns_to_the_rows_that_were_shown(
+    ana: Person, dashboard: Browser, shown: dict[str, str], path: str
+) -> None:
+    _submit(dashboard, f"alias,url\nbad name,{SHOP}")
+    await_import(ana)
+    response = dashboard.submit("/import/rows/2", at="/import", alias="good", **shown)
+    assert (response.status_code, response.headers["location"]) == (303, path)

@@ -1,8 +1,11 @@
-// The form of an import: the columns of a CSV file, with three rows of it, as lists of fields.
+// The form of an import: the columns of a CSV file, each with three of its values, as lists of fields, and the hosts of its
+// short URLs, which move to hosts of the account.
 import { $ } from "./dom.js";
 
 const BYTES = 65_536;
-const ROWS = 3;
+const MAX_ROWS = 200;
+const SHOWN_VALUES = 3;
+const MAX_HOSTS = 3;
 /** The start of a file that is none of CSV: archives, databases, JSON, HTML and SQL dumps. */
 const OTHER_KIND = /^(?:PK|SQLite|[{[<]|--|\/\*|(?:set|create|drop|insert|replace|lock|use|start|begin)[ \t\r\n;])/i;
 
@@ -30,17 +33,19 @@ function parseRecords(text, separator, count) {
   return records;
 }
 
-/** Returns the header and the first rows of a CSV file; null if it is another kind of file. */
+/** Returns the header and the first rows of a CSV file, and whether it is valid; null if it is another kind of file. */
 async function readRows(file) {
   const bytes = new Uint8Array(await file.slice(0, BYTES).arrayBuffer());
   const mark = `${bytes[0]} ${bytes[1]}`;
   const encoding = { "255 254": "utf-16le", "254 255": "utf-16be" }[mark] ?? "utf-8";
-  const text = new TextDecoder(encoding).decode(bytes).trimStart();
+  const text = new TextDecoder(encoding).decode(bytes, { stream: true }).trimStart();
   if (OTHER_KIND.test(text) || text.includes("\0")) return null;
   const content = text.replace(/^sep=[^\r\n]*[\r\n]+/i, "");
   const first = content.split(/[\r\n]/, 1)[0].replace(/"[^"]*"/g, "");
   const [separator] = [",", ";", "\t"].sort((a, b) => first.split(b).length - first.split(a).length);
-  return parseRecords(content, separator, ROWS + 1);
+  const records = parseRecords(content, separator, MAX_ROWS + 1);
+  if (file.size > BYTES && records.length > SHOWN_VALUES + 1) records.pop(); // it can be cut
+  return { records, isValid: !text.includes("\ufffd") };
 }
 
 const plain = (name) =>
@@ -49,13 +54,15 @@ const plain = (name) =>
     .toLowerCase()
     .replace(/[\s_-]/g, "");
 
-const ADDRESS = /^(?:https?:\/\/\S+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/\S*)?)$/i;
+const ADDRESS = /^(?:https?:\/\/\S+|(?:[\p{L}\p{N}-]+\.)+\p{L}{2,}(?:[/?#]\S*)?)$/iu;
+const valuesOf = (rows, index) => rows.map((row) => row[index] ?? "").filter(Boolean);
 
-/** Returns the column whose samples are all addresses; of several the one with the longest; -1 if there is none. */
+/** Returns the column whose values are addresses, but for a third; of several the one with the longest; -1 for none. */
 function findAddresses(selects, rows) {
   const lengths = selects.map(({ value }, index) => {
-    const samples = rows.map((row) => row[index] ?? "").filter(Boolean);
-    return !value && samples.length && samples.every((text) => ADDRESS.test(text)) ? samples.join("").length : 0;
+    const values = valuesOf(rows, index);
+    const found = values.filter((text) => ADDRESS.test(text));
+    return !value && found.length * 3 >= values.length * 2 ? found.join("").length / (found.length || 1) : 0;
   });
   const longest = Math.max(...lengths);
   return longest ? lengths.indexOf(longest) : -1;
@@ -83,14 +90,57 @@ function writeLines(selects, header) {
   $("#columnnames").value = fields.map((field) => `${field}=${columns.get(field) ?? ""}`).join("\n");
 }
 
+/** Returns the hosts of the short URLs, or of the column of hosts, in the order of their first row. */
+function findHosts(selects, rows) {
+  const patterns = {
+    short: /^(?:https?:\/\/)?([^/\s:]+\.[^/\s:]+)/i,
+    alias: /^https?:\/\/([^/\s:]+)/i,
+    host: /^(?:https?:\/\/)?([^/\s:]+)/i,
+  };
+  const hosts = selects.flatMap(({ value }, index) =>
+    patterns[value] ? valuesOf(rows, index).map((text) => patterns[value].exec(text)?.[1].toLowerCase()) : [],
+  );
+  return [...new Set(hosts.filter(Boolean))];
+}
+
+const movedHosts = new Set();
+
+/** Writes the hosts and their lists into the text that is sent. Lines of other hosts stay. */
+function writeHosts() {
+  const lines = $("#mapping").value.split(/\s+/);
+  const kept = lines.filter((line) => line && !movedHosts.has(line.split("=")[0].toLowerCase()));
+  const chosen = [...document.querySelectorAll("#import-hosts select")].filter(({ value }) => value !== "none");
+  $("#mapping").value = [...kept, ...chosen.map(({ value, dataset }) => `${dataset.from}=${value}`)].join("\n");
+}
+
+/** Shows a list of the own hosts for each other host of the file. */
+function showHosts(selects, rows) {
+  const own = [...$("#import-host").content.querySelectorAll("option")].map(({ dataset }) => dataset.host);
+  const others = findHosts(selects, rows).filter((host) => !own.includes(host));
+  const chosen = new Map(
+    [...document.querySelectorAll("#import-hosts select")].map((each) => [each.dataset.from, each.value]),
+  );
+  const items = others.slice(0, MAX_HOSTS).map((host) => {
+    const item = $("#import-host").content.cloneNode(true);
+    const select = $("select", item);
+    $("bdi", item).textContent = host;
+    select.dataset.from = host;
+    select.value = chosen.get(host) ?? select.value;
+    movedHosts.add(host);
+    return item;
+  });
+  $("#import-hosts").replaceChildren(...items);
+  writeHosts();
+}
+
 function showColumns([header, ...rows]) {
   const items = header.map((name, index) => {
     const item = $("#import-column").content.cloneNode(true);
     $("strong", item).textContent = name;
-    for (const row of rows) {
+    for (const value of valuesOf(rows, index).slice(0, SHOWN_VALUES)) {
       const sample = document.createElement("small");
       sample.dir = "auto";
-      sample.textContent = (row[index] ?? "").slice(0, 120);
+      sample.textContent = value.slice(0, 120);
       $("[data-samples]", item).append(sample);
     }
     $("li", item).hidden = !name;
@@ -101,9 +151,11 @@ function showColumns([header, ...rows]) {
   const selects = [...list.querySelectorAll("select")];
   selectKnown(selects, header, rows);
   writeLines(selects, header);
+  showHosts(selects, rows);
   list.onchange = ({ target }) => {
     for (const other of selects) if (other !== target && other.value === target.value) other.value = "";
     writeLines(selects, header);
+    showHosts(selects, rows);
     if (selects.some(({ value }) => value === "url")) showColumnError(selects, false);
   };
 }
@@ -129,14 +181,16 @@ function requireDestination(event) {
 
 async function showFile() {
   const [file] = $("#file").files;
-  const rows = file ? await readRows(file) : null;
+  const { records = [], isValid = true } = (file && (await readRows(file))) || {};
   $("#columnnames").value = "";
-  $("#import-columns").hidden = !rows?.length;
+  $("#import-encoding").hidden = isValid;
+  $("#import-columns").hidden = !records.length;
   $("#import-columns-error").hidden = true;
-  if (rows?.length) showColumns(rows);
+  if (records.length) showColumns(records);
 }
 
 $("#import-lines").hidden = !$("#columnnames[aria-invalid]");
 $("#file").addEventListener("change", showFile);
+$("#import-hosts").addEventListener("change", writeHosts);
 $(".import-form").addEventListener("submit", requireDestination);
 showFile();

@@ -1,9 +1,10 @@
 """Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, get_args
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import anyio.to_thread
@@ -99,11 +100,14 @@ def show_import(context: PageContext) -> Response:
     window = context.page_request()
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
+    titles = context.read(lambda tx: plans.titles(tx, context.account, [row.line for row in page.items]))
     return context.render_list(
         "imports/plan.html",
         page,
         plan=plan,
         summary=summary,
+        titles=titles,
+        own_host=context.settings.own_host,
         fate=fate,
         labels=SOURCE_NAMES,
         kinds=_KINDS,
@@ -149,7 +153,7 @@ def export_rows(context: PageContext) -> Response:
 def correct_row(context: PageContext, line: int) -> Response:
     """Correct the alias, the destination or the expiry of a row that cannot be imported as it is."""
     values = {name: texts[-1] for name, texts in context.fields.items()}
-    path = f"{_PATH}?fate={'impossible' if values.get('fate') == 'impossible' else 'conflict'}"
+    path = _same_rows(values)
     settings, zone = context.settings, context.time_zone
     try:
         row = context.write(lambda tx: row_changes.correct(tx, settings, context.account, line, values, zone))
@@ -160,6 +164,14 @@ def correct_row(context: PageContext, line: int) -> Response:
         return context.redirect(path, message=message)
     reason = gettext("Row %(number)s: %(reason)s", number=line, reason=_translated_reasons(row.reason))
     return context.redirect(path, message=reason, tone="good" if row.fate in ("there", "changed") else "bad")
+
+
+def _same_rows(values: Mapping[str, str]) -> str:
+    """Return the path of the plan with the rows that the user sees: those of a fate, and a page of them."""
+    shown = {"fate": values.get("fate", "") if values.get("fate") in get_args(Fate) else ""}
+    shown["page"] = values["page"] if values.get("page", "").isdecimal() and values["page"] != "1" else ""
+    query = urlencode({name: value for name, value in shown.items() if value})
+    return f"{_PATH}?{query}" if query else _PATH
 
 
 @pages.post("/dashboard/import/apply")
@@ -265,6 +277,7 @@ def _form(fields: dict[str, list[str]]) -> Form:
 
 def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     plan = context.read(lambda tx: plans.find(tx, context.account))
+    options = context.quick_options
     return context.render(
         "imports/new.html",
         form=form,
@@ -272,6 +285,8 @@ def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Respon
         services=LABELS,
         fields=[(field, FIELDS[field], label) for field, label in _FIELD_LABELS.items()],
         self_hosted=SELF_HOSTED,
+        hosts=[("", context.settings.own_host), *options.domains],
+        last_domain=options.last_domain,
         has_plan=plan is not None,
         can_undo=plan is not None and plan.state == "applied",
     )
@@ -333,4 +348,6 @@ def _described(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")
+    """Return a reason as a sentence. A host at its beginning stays as it is."""
+    first = text[:1] if "." in text.partition(" ")[0].rstrip(".") else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "…")) else ".")

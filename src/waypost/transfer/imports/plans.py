@@ -17,6 +17,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.transfer.imports.batches import Cancellation
+from waypost.transfer.imports.planned_rows import Content
 
 Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]
@@ -304,6 +305,13 @@ def page(tx: Connection, account: int, window: PageRequest, fate: Fate | None) -
     of_plan = (_row.plan == current(tx, account).id, _row.account == account)
     query = select(*_ROW_COLUMNS).where(*of_plan, *([_row.fate == fate] if fate else [])).order_by(_row.line)
     return crud.counted_page(tx, query, window, Row)
+
+
+def titles(tx: Connection, account: int, lines: Sequence[int]) -> Mapping[int, str]:
+    """Return the titles of the links in rows of the account's plan, by line. Raises NOT_FOUND."""
+    of_plan = (_row.plan == current(tx, account).id, _row.account == account, _row.kind == "link")
+    query = select(_row.line, _row.fields).where(*of_plan, _row.line.in_(lines))
+    return {row.line: str(Content.read(row.fields).columns.get("title") or "") for row in tx.execute(query)}
 
 
 FATES = {

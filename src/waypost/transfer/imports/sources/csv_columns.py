@@ -19,18 +19,44 @@ from waypost.urls.validation import complete_url
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),
-    "short": ("short", "shorturl", "shortlink", "tinyurl", "link", "bitlink", "source"),
+    "short": (
+        *("short", "shorturl", "shortlink", "tinyurl", "link", "bitlink", "source"),
+        *("kurzlink", "kurzurl", "kurzadresse", "liencourt", "urlcourte", "enlacecorto", "linkcurto", "urlcurta"),
+    ),
     "alias": (
         *("alias", "custom", "customlink", "custombitlink", "slug", "slashtag", "keyword", "key", "path", "shortcode"),
-        *("shortid", "code", "backhalf", "address"),
+        *("shortid", "code", "backhalf", "address", "kürzel", "kurzname"),
     ),
-    "host": ("domain", "domainname", "hostname", "host"),
-    "url": ("url", "longurl", "longlink", "destination", "destinationurl", "originalurl", "target", "redirecturl"),
-    "title": ("title", "name", "label"),
-    "description": ("description", "note", "notes", "comment", "comments"),
-    "tags": ("tags", "labels", "tag", "channel"),
-    "clicks": ("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements"),
-    "created": ("created", "createdat", "datecreated", "creationdate", "date", "timestamp"),
+    "host": ("domain", "domainname", "hostname", "host", "domaine", "dominio", "domínio"),
+    "url": (
+        *("url", "longurl", "longlink", "destination", "destinationurl", "originalurl", "target", "redirecturl"),
+        *("ziel", "zielurl", "zieladresse", "ziellink", "adresse", "urldedestination", "destino", "urldedestino"),
+    ),
+    "title": ("title", "name", "label", "titel", "bezeichnung", "titre", "nom", "título", "nombre", "nome"),
+    "description": (
+        *("description", "note", "notes", "comment", "comments", "notiz", "notizen", "beschreibung", "bemerkung"),
+        *("descripción", "descrição", "nota", "notas"),
+    ),
+    "tags": ("tags", "labels", "tag", "channel", "schlagwörter", "étiquettes", "etiquetas"),
+    "clicks": (
+        *("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements", "klicks", "aufrufe", "clics"),
+        "cliques",
+    ),
+    "created": (
+        *("created", "createdat", "datecreated", "creationdate", "date", "timestamp", "erstellt", "erstelltam"),
+        *(
+            "angelegt",
+            "angelegtam",
+            "datum",
+            "créé",
+            "crééle",
+            "datedecréation",
+            "creado",
+            "fecha",
+            "criado",
+            "criadoem",
+        ),
+    ),
     "expiry": (
         "expiry",
         "expires",
@@ -40,11 +66,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         "expirytime",
         "expireatdatetime",
         "validuntil",
+        *("gültigbis", "läuftabam", "ablaufdatum", "expirele", "expira", "caduca", "validade"),
     ),
     "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks", "expireatviews"),
-    "password": ("password",),
+    "password": ("password", "passwort", "kennwort", "motdepasse", "contraseña", "senha"),
 }
-"""The names of each field's column, without case, blanks, `_` and `-`. The first one that a file has is used."""
+"""The names of each field's column, without case, blanks, `_` and `-`. The first one that a file has is used.
+
+Those of services are first, then the words of the languages of the dashboard, for spreadsheets.
+"""
 
 NO_DESTINATION = "No column is the destination."
 _SHORT_OR_LONG = ("link", "source")
