@@ -71,7 +71,7 @@ def _links(page: str) -> list[tuple[str, ...]]:
     """Return name, clicks with share, clicks through the rotator with share, and expected share of each link."""
     table = re.search(r'<table class="by-link".*?</table>', page, re.DOTALL)
     assert table is not None
-    without_phones = re.sub(r'<div class="on-phones.*?</div>', "", table[0], flags=re.DOTALL)
+    without_phones = re.sub(r'<span class="on-phones.*?</span>', "", table[0], flags=re.DOTALL)
     rows = re.findall(r"<tr>.*?</tr>", without_phones, re.DOTALL)[1:]
     texts = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
     return [tuple(text.removesuffix(" Statistics of").split(" Statistics of")[0].split()) for text in texts]
