@@ -7,6 +7,7 @@ as of the dispatcher.
 """
 
 import itertools
+import json
 import logging
 import sys
 import tempfile
@@ -33,9 +34,13 @@ _FOLDER = f"{Path(waypost.__file__).parent}/"
 _REQUESTS = 5
 _PAUSE = 0.1  # seconds, until the last functions of a request have run
 _WALKS: tuple[tuple[str, str, Any], ...] = (
-    ("PUT", "/api/channel/1/update", {"description": "Posts of the spring sale"}),
+    ("PUT", "/api/channel/1/update", {"description": "Post %d of the spring sale"}),
     ("GET", "/api/url/1", None),
-    ("POST", "/api/bulk", {"items": [{"action": "update", "noun": "channel", "id": 1, "fields": {"name": "Social"}}]}),
+    (
+        "POST",
+        "/api/bulk",
+        {"items": [{"action": "update", "noun": "channel", "id": 1, "fields": {"name": "Social %d"}}]},
+    ),
     ("POST", "/api/files/upload/notes.txt", b"Notes of the spring sale"),
 )
 _VISIT = b"GET /cold%d HTTP/1.1\r\nHost: go.localhost:8000\r\nUser-Agent: Mozilla/5.0 Firefox/140.0\r\n\r\n"
@@ -87,12 +92,14 @@ def _walk(trace: FileTrace, send: Callable[[], None]) -> list[str]:
 
 
 def _walk_api(trace: FileTrace, client: AsgiClient) -> None:
-    """Print the files of each request to the API."""
+    """Print the files of each request to the API. A number in a body makes each request a change."""
+    numbers = itertools.count()
     for method, path, body in _WALKS:
-        content = {"content": body} if isinstance(body, bytes) else {"json": body}
+        text = body.decode() if isinstance(body, bytes) else json.dumps(body)
 
-        def send(method: str = method, path: str = path, content: Mapping[str, Any] = content) -> None:
-            client.request(method, path, **content).raise_for_status()
+        def send(method: str = method, path: str = path, text: str = text) -> None:
+            content = text.replace("%d", str(next(numbers))) if method != "GET" else None
+            client.request(method, path, content=content).raise_for_status()
 
         files = _walk(trace, send)
         before = next(number for number, name in enumerate(files) if name.startswith("api/"))

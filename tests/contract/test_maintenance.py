@@ -163,6 +163,7 @@ _ALWAYS_WRITE = {
     "items/campaigns/public.py": "rotators",
     "clicks/ingest/ingester.py": "counted clicks",
     "dashboard/app.py": "last use of sessions",
+    "audit/checkpoints.py": "signatures of changes that were made",
     "db/audit_sequence.py": "positions of changes that were made",
     "db/distribution.py": "command of the operator",
     "db/notifications.py": "wake-ups of other processes",

@@ -54,6 +54,7 @@ NOT_EXPORTED_COLUMNS = {
     "qrs": {"logo"},
     "shares": {"password", "token"},
     "bio_pictures": {"data"},
+    "audit": {"position", "salt"},
     "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
