@@ -81,7 +81,7 @@ def test_splash_page_is_shown_in_preview_and_to_visitors(
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/splash/new")
-        page.get_by_role("textbox", name="Name internal").fill("Spring")
+        page.get_by_role("textbox", name="Name only you see it").fill("Spring")
         page.get_by_label("Heading").fill("Spring <b>is</b> here")
         page.get_by_label("Redirect after").fill("0")
         if not scripts:
@@ -105,7 +105,7 @@ def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, 
         page.goto(f"{address}/dashboard/overlays/new")
         page.get_by_role("link", name="Poll").click()
         page.wait_for_url("**type=poll**")
-        page.get_by_role("textbox", name="Name internal").fill("Tea")
+        page.get_by_role("textbox", name="Name only you see it").fill("Tea")
         page.get_by_label("Answer", exact=True).first.fill("Green")
         page.get_by_label("Answer", exact=True).nth(1).fill("Black")
         page.get_by_role("button", name="Add answer").click()

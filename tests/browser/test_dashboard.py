@@ -99,7 +99,7 @@ def test_api_key_is_created_used_and_revoked(ana: Person, chrome: Browser, addre
         page.goto(f"{address}/dashboard/account/keys")
         page.get_by_role("textbox", name="Name", exact=True).fill("newsletter script")
         page.get_by_label("Password", exact=False).first.fill(PASSWORD)
-        page.get_by_label("Access", exact=True).select_option("read-only")
+        page.get_by_label("Access", exact=True).select_option("Read only")
         page.get_by_role("button", name="Create key").click()
         region = page.get_by_role("region", name="Your new key")
         line = shlex.split(region.locator("code").nth(1).inner_text())

@@ -72,7 +72,7 @@ def test_form_of_a_bio_page_is_created_in_another_tab_without_scripts(
         with page.context.expect_page() as opened:
             page.get_by_role("link", name="New newsletter form").click()
         tab = opened.value
-        tab.get_by_role("textbox", name="Name internal").fill("News")
+        tab.get_by_role("textbox", name="Name only you see it").fill("News")
         tab.get_by_role("button", name="Create overlay").click()
         expect(tab.get_by_role("status").first).to_contain_text("Your overlay is ready.")
         tab.close()
@@ -172,11 +172,11 @@ def _end_session(page: Page) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Name").first.fill("Long")
     message = "語" * 4_900  # more than the service keeps until the sign-in
-    dialog.get_by_role("textbox", name="Text", exact=True).fill(message)
+    dialog.get_by_role("textbox", name="Text optional").fill(message)
     page.context.clear_cookies()
     dialog.get_by_role("button", name="Create splash page").click()
     expect(page.get_by_text("The request failed. Please try again.")).to_be_visible()
-    expect(dialog.get_by_role("textbox", name="Text", exact=True)).to_have_value(message)
+    expect(dialog.get_by_role("textbox", name="Text optional")).to_have_value(message)
 
 
 def _is_post(route: Route) -> bool:

@@ -13,17 +13,18 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
-# Targets that can be too small: with less than 24 px, or where another one covers a part. All others pass the rule. It
-# takes as long as all other rules together if it compares each target with the elements around it.
+# Targets that can be too small: with less than 24 px, or where another one covers a part, except for those below the bar
+# with the buttons of a form, from which they are scrolled. All others pass the rule. It takes as long as all other rules
+# together if it compares each target with the elements around it.
 _MARK_TARGETS = """() => {
   const focusable = "a[href], area[href], button, input, select, textarea, summary, iframe, audio, video"
   const targets = [...document.querySelectorAll(`${focusable}, [tabindex], [contenteditable]`)]
-    .map((element) => ({element, box: element.getBoundingClientRect()}))
+    .map((element) => ({element, box: element.getBoundingClientRect(), bar: element.closest(".actions.sticky")}))
     .filter(({box}) => box.width && box.height)
   const overlap = (one, other) =>
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
-  const isSuspect = ({element, box}) => box.width < 25 || box.height < 25 ||
-    targets.some((other) => other.element !== element && overlap(box, other.box))
+  const isSuspect = ({element, box, bar}) => box.width < 25 || box.height < 25 ||
+    targets.some((other) => other.element !== element && other.bar === bar && overlap(box, other.box))
   document.querySelectorAll("[data-suspect]").forEach((element) => element.removeAttribute("data-suspect"))
   targets.filter(isSuspect).forEach(({element}) => element.setAttribute("data-suspect", ""))
 }"""

@@ -154,4 +154,5 @@ def faults_by_width(page: Page, widths: Sequence[int] = WIDTHS) -> dict[int, lis
 
 def check_layout(page: Page, path: str, widths: Sequence[int] = WIDTHS) -> None:
     """Fail if a page has layout faults at a width."""
-    assert faults_by_width(page, widths) == {}, path
+    faults = faults_by_width(page, widths)
+    assert faults == {}, (path, faults)
