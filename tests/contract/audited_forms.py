@@ -302,6 +302,7 @@ ACCOUNT: Sequence[Sent] = (
     Sent("/account/keys/revoke", ["key.deleted"], at="/account/keys", prepare=lambda world: {"id": _key(world)}),
 )
 ADMINISTRATION: Sequence[Sent] = (
+    Sent("/admin/accounts/new", ["account.created"], {"username": "cleo", "email": "cleo@example.com"}, status=200),
     Sent("/admin/plans/new", ["plan.created"], _PLAN),
     Sent("/admin/plans/{plan}", prepare=_plan),
     *(Sent(f"{_ADMIN}/plan", events, {"plan": "Large"}, _ADMIN) for events in (["account.updated"], [])),
@@ -322,6 +323,17 @@ ADMINISTRATION: Sequence[Sent] = (
     ),
     Sent("/admin/brand/preview", [], {}, "/admin/brand", files=_LOGO, status=200),
     Sent("/admin/health/email", at="/admin/health"),
+)
+_WEBHOOK = "/webhooks/1"
+WEBHOOKS: Sequence[Sent] = (
+    Sent("/webhooks/new", ["webhook.created"], {"url": "https://hooks.example.com/", "events": "*"}, status=200),
+    *_unchanged(f"{_WEBHOOK}/edit", "webhook.updated", title="Shop"),
+    Sent(f"{_WEBHOOK}/test", at=_WEBHOOK),
+    Sent(f"{_WEBHOOK}/replay", at=_WEBHOOK),
+    Sent(f"{_WEBHOOK}/rotate", ["webhook.secret_rotated"], status=200),
+    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": ""}, _WEBHOOK),
+    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": "on"}, _WEBHOOK),
+    Sent(f"{_WEBHOOK}/delete", ["webhook.deleted"]),
 )
 IMPORTS: Sequence[Sent] = (
     Sent("/import/new", ["import.created"], files=_CSV),
@@ -392,5 +404,6 @@ GROUPS = {
     "deletions": DELETIONS,
     "imports": IMPORTS,
     "sessions": SESSIONS,
+    "webhooks": WEBHOOKS,
 }
 """The forms that are sent one after the other."""

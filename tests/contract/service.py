@@ -62,6 +62,8 @@ class Service:
                 ids[noun] = self._create(f"{resource.path}/add", resource.body(number))
         if "file" in created:
             ids["file"] = self._create("/files/upload/a.bin", content=b"content")
+        if "webhook" in created:
+            ids["webhook"] = self._create("/webhook/add", {"url": "https://hooks.example.com/waypost"})
         if "url" in created:
             used = {"campaign": ids["campaign"], "channel": [ids["channel"]], "pixels": [ids["pixel"]]}
             uses = {"type": f"overlay-{ids['overlay']}", "domain": f"https://go{number}.brand.example", **used}

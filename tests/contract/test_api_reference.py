@@ -25,6 +25,9 @@ VERBS = {
     "preview",
     "put",
     "read",
+    "replay",
+    "rotate",
+    "test",
 }
 VERBS |= {"undo", "update", "upload"}
 

@@ -45,6 +45,8 @@ def server(tmp_path: Path) -> Iterator[tuple[Server, str]]:
             assert (created["error"], created["id"]) == (0, 1), created
         shared = server.call("POST", "/api/share/add", key=key, json={"type": "link", "itemid": 1}).json()
         assert (shared["error"], shared["id"]) == (0, 1), shared
+        hooked = server.call("POST", "/api/webhook/add", key=key, json={"url": "https://hooks.example.com"}).json()
+        assert (hooked["error"], hooked["id"]) == (0, 1), hooked
         uploaded = server.call("POST", "/api/files/upload/first.txt", key=key, content=_LINKS).json()
         assert (uploaded["error"], uploaded["id"]) == (0, 1), uploaded
         yield server, key

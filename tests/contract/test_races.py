@@ -17,10 +17,11 @@ from tests.contract.service import Service, running
 from tests.support.server import at_once
 from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 
-_NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "utm", "domain", "splash", "overlay", "share")
+_NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "utm", "domain", "splash", "overlay", "share", "webhook")
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
     "file": {"name": "Renamed"},
     "share": {"title": "Renamed", "days": 7},
+    "webhook": {"title": "Renamed"},
     **{resource.path[1:]: resource.update for resource in RESOURCES},
 }
 # Path parameters and the noun of their id; `id` is an id of the noun that the path names.

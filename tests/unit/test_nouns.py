@@ -15,7 +15,7 @@ from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 from waypost.trash.snapshots import references_of
 
 _NOUNS = pytest.mark.parametrize("noun", NOUNS.values(), ids=NOUNS)
-_OTHERS = {"share"}
+_OTHERS = {"share", "webhook"}
 """The names of other rows in paths of the API."""
 _ICONS = Path(__file__).parents[2] / "web/icons.json"
 
