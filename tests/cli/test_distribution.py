@@ -62,7 +62,7 @@ def test_everything_is_distributed_and_comes_back_with_its_foreign_keys(
     admin.execute(_CITUS)
     keys = _foreign_keys(admin)
     planned = run("distribute", "--everything", "--dry-run")
-    assert f"{len(keys) - 6} foreign keys are dropped" in planned.out  # the others are those of credentials and presets
+    assert f"{len(keys) - 9} foreign keys are dropped" in planned.out  # others: credentials, presets, webhooks
     assert run("distribute", "--everything", "--yes").out.count(" moved.") == len(_EVERYTHING)
     assert _distributed(admin) == {
         "events": "none",

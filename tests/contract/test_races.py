@@ -17,7 +17,21 @@ from tests.contract.service import Service, running
 from tests.support.server import at_once
 from waypost.server.routers import API_ROUTERS, DASHBOARD_PAGES
 
-_NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "utm", "domain", "splash", "overlay", "share", "webhook")
+_NOUNS = (
+    "url",
+    "file",
+    "qr",
+    "bio",
+    "campaign",
+    "channel",
+    "pixel",
+    "utm",
+    "domain",
+    "splash",
+    "overlay",
+    "share",
+    "webhook",
+)
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
     "file": {"name": "Renamed"},
     "share": {"title": "Renamed", "days": 7},
