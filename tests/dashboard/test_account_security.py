@@ -121,7 +121,7 @@ def test_new_api_key_sends_email_to_owner(ana: Person, settings: Settings, datab
         assert "Your new key" in browser.submit("/account/keys", password=PASSWORD, **fields).text
     (email,) = emails
     assert (email["to"], email["subject"]) == ("ana@example.com", "A new API key was created")
-    assert '"nightly export"' in email["text"]
+    assert "“nightly export”" in email["text"]
     assert "wp_" not in email["text"], "the key itself is not sent"
 
 

@@ -215,4 +215,4 @@ def test_resumed_form_changes_nothing(ana: Person, dashboard: Browser, monkeypat
         response = dashboard.client.post(path, data=fields, headers=_OWN, files=files)
         assert (response.status_code, SIGNED_IN_AGAIN in html.unescape(response.text)) == (400, True), path
     assert _rows(ana) == before
-    assert len(_resumable()) == 27
+    assert len(_resumable()) == 28

@@ -13,9 +13,9 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
-# Targets that can be too small: with less than 24 px, or where another one covers a part, except for those below the bar
-# with the buttons of a form, from which they are scrolled. All others pass the rule. It takes as long as all other rules
-# together if it compares each target with the elements around it.
+# Targets that can be too small: with less than 24 px, or where another one covers a part, except for those below the
+# bar with the buttons of a form, from which they can be scrolled. All others pass the rule. It takes as long as all other
+# rules together if it compares each target with the elements around it.
 _MARK_TARGETS = """() => {
   const focusable = "a[href], area[href], button, input, select, textarea, summary, iframe, audio, video"
   const targets = [...document.querySelectorAll(`${focusable}, [tabindex], [contenteditable]`)]
