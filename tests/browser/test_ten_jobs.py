@@ -222,8 +222,8 @@ def _suspend(hands: Hands) -> None:
     hands.open("/admin/accounts")
     hands.link("ben")
     hands.actions = 0
-    hands.press(hands.page.get_by_role("main").get_by_role("link", name="Suspend", exact=True))
-    hands.button("Suspend")
+    hands.press(hands.page.get_by_role("main").get_by_role("link", name="Suspend account", exact=True))
+    hands.button("Suspend account")
     expect(hands.page.get_by_role("button", name="Reactivate")).to_be_visible()
 
 
