@@ -41,10 +41,13 @@ def test_export_is_verified_by_the_documented_commands(run_migrated: RunCommand,
 
 
 def test_administrators_download_the_latest_checkpoint(database: Database, ana: Person, dashboard: Browser) -> None:
-    address = "/audit?scope=installation&format=checkpoint"
+    page = "/audit?scope=installation"
+    address = f"{page}&format=checkpoint"
     assert dashboard.get(address).status_code == 404  # there is none yet
+    assert "format=checkpoint" not in dashboard.get(page).text
     background.sequence_now(database)
     note = database.write(lambda tx: checkpoints.sign(tx, "go.example.com/audit"))
     assert dashboard.get(address).text == note
+    assert "format=checkpoint" in dashboard.get(page).text
     database.write(lambda tx: accounts.set_admin(tx, ana.account, admin=False))
     assert "go.example.com/audit" not in dashboard.get(address).text

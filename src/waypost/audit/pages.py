@@ -1,13 +1,12 @@
 """The page of the audit log: all changes, the history of one thing, and the versions of links."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.audit import changes, checkpoints, log, names, versions
-from waypost.audit.log import ORIGINS, AuditFilter, AuditPage
+from waypost.audit.log import ORIGINS, AuditFilter
 from waypost.core import clock
 from waypost.core.errors import not_found
 from waypost.dashboard import downloads, forms, list_periods
@@ -15,7 +14,6 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext
 from waypost.dashboard.list_periods import ListPeriod
 from waypost.dashboard.routing import Router
-from waypost.dashboard.visited_item_names import Item, Key
 from waypost.http import file_names
 
 pages = Router()
@@ -35,14 +33,14 @@ def show_audit_log(context: PageContext) -> Response:
         return _checkpoint(context)
     before = context.query_id("before")
 
-    def work(tx: Connection) -> tuple[AuditPage, Mapping[Key, Item]]:
+    def work(tx: Connection) -> dict[str, Any]:
         page = log.page(tx, account, audit_filter, limit=_PER_PAGE, before=before)
-        return page, names.existing_items(tx, account, page.entries)
+        items = names.existing_items(tx, account, page.entries)
+        has_checkpoint = account is None and checkpoints.latest(tx) is not None
+        return {"page": page, "items": items, "has_checkpoint": has_checkpoint}
 
-    page, items = context.read(work)
-    days = context.settings.audit_days
-    texts = _texts(audit_filter, account)
-    return context.render("audit/list.html", page=page, items=items, before=before, days=days, period=period, **texts)
+    values = {**context.read(work), **_texts(audit_filter, account)}
+    return context.render("audit/list.html", before=before, days=context.settings.audit_days, period=period, **values)
 
 
 @pages.post("/dashboard/audit/links/{id:int}/restore")
