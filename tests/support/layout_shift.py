@@ -58,11 +58,12 @@ def show_pictures_late(page: Page) -> None:
 
 
 def load(page: Page, url: str) -> Response | None:
-    """Open a page, wait for all of its parts, and return its response."""
+    """Open a page, wait for all of its parts but its stream of events, which does not end, and return its response."""
     running: set[Request] = set()
 
     def begin(request: Request) -> None:
-        running.add(request)
+        if request.resource_type != "eventsource":
+            running.add(request)
 
     def end(request: Request) -> None:
         running.discard(request)
