@@ -13,18 +13,17 @@ Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
-# Targets that can be too small: with less than 24 px, or where another one covers a part, except for those below the
-# bar with the buttons of a form, from which they can be scrolled. All others pass the rule. It takes as long as all other
-# rules together if it compares each target with the elements around it.
+# Targets that can be too small: with less than 24 px, or where another one covers a part. All others pass the rule. It
+# takes as long as all other rules together if it compares each target with the elements around it.
 _MARK_TARGETS = """() => {
   const focusable = "a[href], area[href], button, input, select, textarea, summary, iframe, audio, video"
   const targets = [...document.querySelectorAll(`${focusable}, [tabindex], [contenteditable]`)]
-    .map((element) => ({element, box: element.getBoundingClientRect(), bar: element.closest(".actions.sticky")}))
+    .map((element) => ({element, box: element.getBoundingClientRect()}))
     .filter(({box}) => box.width && box.height)
   const overlap = (one, other) =>
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
-  const isSuspect = ({element, box, bar}) => box.width < 25 || box.height < 25 ||
-    targets.some((other) => other.element !== element && other.bar === bar && overlap(box, other.box))
+  const isSuspect = ({element, box}) => box.width < 25 || box.height < 25 ||
+    targets.some((other) => other.element !== element && overlap(box, other.box))
   document.querySelectorAll("[data-suspect]").forEach((element) => element.removeAttribute("data-suspect"))
   targets.filter(isSuspect).forEach(({element}) => element.setAttribute("data-suspect", ""))
 }"""
@@ -63,9 +62,11 @@ _RUN_SHOWN = f"""async ([checked, known]) => {{
 }}"""
 
 # Grounds that axe-core cannot compute: the icons of fields, the shadows of a menu that scrolls, the sky of a bio, and
-# the page under the bar at the bottom, which hides 92 % of it.
+# the page under the bar at the bottom, which hides 92 % of it. The bar with the buttons of a form is moved to its end,
+# because the targets below it are scrolled from it.
 _FLAT = """html, body, select, input, .sidebar > nav { background-image: none !important }
-  .bottom-nav { background: var(--card) !important }"""
+  .bottom-nav { background: var(--card) !important }
+  .actions.sticky { position: static !important }"""
 
 # Stores the elements of each way in which a shown text looks: all that decides its colors, from the page to the text,
 # and the width of the screen. A link inside a text is compared with it too. Returns the hashes of these ways.
