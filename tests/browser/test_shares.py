@@ -99,3 +99,17 @@ def test_share_button_copies_address(
         page.wait_for_url("**/dashboard/shares/link/1")
         expect(page.locator(".share-address a")).to_have_count(1)
     assert ana.get("/shares")["data"]["shares"][0]["days"] is None
+
+
+def test_copied_address_opens_with_the_period_and_filter(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(f"{address}/dashboard/links/1/stats?period=90&device=Mobile")
+        page.get_by_role("button", name="Share", exact=True).click()
+        expect(page.locator(".toast")).to_contain_text("It opens with this period and filter")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.endswith("?period=90&device=Mobile")
+        page.goto(f"{address}/stats/{copied.rpartition('/')[2]}")
+        expect(page.locator(".active-filters")).to_contain_text("Mobile")

@@ -14,8 +14,10 @@ document.addEventListener("submit", async (event) => {
   setBusy(button, false);
   if (!address) return form.submit();
   const options = form.action.replace(/\/address$/, "");
-  if (!(await writeText(address, button))) return location.assign(options);
-  showToast(form.dataset.shareAddress, 8000, { label: form.dataset.options, run: () => location.assign(options) });
+  // The shared page understands the same period and filter.
+  if (!(await writeText(address + location.search, button))) return location.assign(options);
+  const text = location.search ? form.dataset.shareFiltered : form.dataset.shareAddress;
+  showToast(text, 8000, { label: form.dataset.options, run: () => location.assign(options) });
 });
 
 /** Returns the address; null if there is none, such as after the end of the session. */
