@@ -339,6 +339,18 @@ def test_plan_shows_title_address_and_destination_of_each_row(ana: Person, dashb
 
 
 @ON_SQLITE
+def test_plan_shows_expiry_and_channels_of_a_link(ana: Person, dashboard: Browser) -> None:
+    file = f'Kürzel,Ziel,Schlagworte,Läuft ab\nspring,{SHOP},"news,shop,sale,tea",2999-01-31\nplain,{SHOP},,'
+    assert _submit(dashboard, file).status_code == 303
+    await_import(ana)
+    first, second = re.findall(r"<li>\s*<div>(.*?)</div>", dashboard.get("/import").text, re.DOTALL)
+    assert re.search(r"Expires\s*<time[^>]*>[^<]*2999", first)
+    assert re.findall(r'<span class="tag"><bdi>(\w+)</bdi>', first) == ["news", "shop", "sale"]
+    assert "+1" in first
+    assert "Expires" not in second
+
+
+@ON_SQLITE
 def test_plan_that_is_read_shows_progress_and_no_rows(ana: Person, dashboard: Browser) -> None:
     _submit(dashboard, f"alias,url\nspring,{SHOP}")
     await_import(ana)

@@ -61,6 +61,13 @@ def test_error_is_page_for_browsers_and_json_for_programs(
     assert "Allow" in response.headers if status == 405 else "Allow" not in response.headers
 
 
+def test_reasons_have_pictures_of_their_own(ana: Person, links: None) -> None:
+    paths = ("unknown", "off", "used-up", "late", "locked")
+    pages = [visit(ana.client, path, headers=ACCEPT_HTML).text for path in paths]
+    pictures = [re.search(r'<svg class="state-icon".*?</svg>', page, re.DOTALL) for page in pages]
+    assert len({picture[0] for picture in pictures if picture}) == len(paths)
+
+
 @ON_SQLITE
 def test_error_page_links_to_front_page_of_hosts_that_have_one(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://bare.example"})

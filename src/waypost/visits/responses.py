@@ -260,7 +260,8 @@ class PageRenderer:
         template = "password.html" if reason == "locked" else "error.html"
         if reason == "locked":
             context["referrer"] = request.scope.get(REFERRER_KEY, "")[:MAX_REFERRER]
-        page = self.page(template, request=request, status=error.status, error=error, message=message, **context)
+        context |= {"error": error, "message": message, "reason": reason}
+        page = self.page(template, request=request, status=error.status, **context)
         page.headers.update(headers)
         return page
 

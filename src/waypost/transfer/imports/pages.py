@@ -100,13 +100,13 @@ def show_import(context: PageContext) -> Response:
     window = context.page_request()
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
-    titles = context.read(lambda tx: plans.titles(tx, context.account, [row.line for row in page.items]))
+    links = context.read(lambda tx: plans.links(tx, context.account, [row.line for row in page.items]))
     return context.render_list(
         "imports/plan.html",
         page,
         plan=plan,
         summary=summary,
-        titles=titles,
+        links=links,
         own_host=context.settings.own_host,
         fate=fate,
         labels=SOURCE_NAMES,

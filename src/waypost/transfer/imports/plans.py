@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, case, func, insert, select, update
 
@@ -307,11 +307,23 @@ def page(tx: Connection, account: int, window: PageRequest, fate: Fate | None) -
     return crud.counted_page(tx, query, window, Row)
 
 
-def titles(tx: Connection, account: int, lines: Sequence[int]) -> Mapping[int, str]:
-    """Return the titles of the links in rows of the account's plan, by line. Raises NOT_FOUND."""
+class PlannedLink(NamedTuple):
+    """The parts of a link that people compare with their file. `expiry` is in seconds, `channels` are names."""
+
+    title: str
+    expiry: int | None
+    channels: Sequence[str]
+
+
+def links(tx: Connection, account: int, lines: Sequence[int]) -> Mapping[int, PlannedLink]:
+    """Return the links in rows of the account's plan, by line. Raises NOT_FOUND."""
     of_plan = (_row.plan == current(tx, account).id, _row.account == account, _row.kind == "link")
     query = select(_row.line, _row.fields).where(*of_plan, _row.line.in_(lines))
-    return {row.line: str(Content.read(row.fields).columns.get("title") or "") for row in tx.execute(query)}
+    contents = ((row.line, Content.read(row.fields)) for row in tx.execute(query))
+    return {
+        line: PlannedLink(str(content.columns.get("title") or ""), content.columns.get("expiry"), content.tags)
+        for line, content in contents
+    }
 
 
 FATES = {

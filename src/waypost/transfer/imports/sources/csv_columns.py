@@ -37,7 +37,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         *("description", "note", "notes", "comment", "comments", "notiz", "notizen", "beschreibung", "bemerkung"),
         *("descripción", "descrição", "nota", "notas"),
     ),
-    "tags": ("tags", "labels", "tag", "channel", "schlagwörter", "étiquettes", "etiquetas"),
+    "tags": ("tags", "labels", "tag", "channel", "schlagwörter", "schlagworte", "étiquettes", "etiquetas"),
     "clicks": (
         *("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements", "klicks", "aufrufe", "clics"),
         "cliques",
@@ -66,7 +66,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         "expirytime",
         "expireatdatetime",
         "validuntil",
-        *("gültigbis", "läuftabam", "ablaufdatum", "expirele", "expira", "caduca", "validade"),
+        *("gültigbis", "läuftab", "läuftabam", "ablauf", "ablaufdatum", "expirele", "expira", "caduca", "validade"),
     ),
     "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks", "expireatviews"),
     "password": ("password", "passwort", "kennwort", "motdepasse", "contraseña", "senha"),
