@@ -27,6 +27,8 @@ CASES = int(os.environ.get("FRAMING_CASES", "2000"))
 RESPONSE = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 QUIET_TURNS = 10
 """Turns of the event loop without a byte, after which a connection waits for more data."""
+RAW_TARGET = re.compile(rb"(?:^|\n)[A-Z]+ [^ \r\n]*[\x80-\xff]")
+"""A target with bytes that h11 refuses, and waypost reads percent-encoded (test_framing.py)."""
 ABSOLUTE = re.compile(rb"(?i:https?)://[^/?]*")
 HOT = ReadRequest(b"GET", b"/spring", b"")
 
@@ -118,5 +120,7 @@ def _difference(client: ProtocolClient, protocol: type[LimitedProtocol], packets
 @pytest.mark.parametrize("protocol", [FastPathProtocol, LimitedProtocol])
 def test_generated_streams_are_read_as_h11_reads_them(client: ProtocolClient, protocol: type[LimitedProtocol]) -> None:
     for number, packets in enumerate(streams(Random(SEED), CASES)):
+        if RAW_TARGET.search(b"".join(packets)):
+            continue
         difference = _difference(client, protocol, packets)
         assert not difference, f"FRAMING_SEED={SEED}, stream {number}: {packets}: {difference}"
