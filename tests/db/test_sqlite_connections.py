@@ -172,3 +172,13 @@ def test_no_file_stays_open_after_close(tmp_path: Path) -> None:
     join(thread)
     files = [str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
     assert [file for file in files if file.startswith(str(tmp_path))] == []
+
+
+def test_missing_file_is_not_created_for_counting(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/waypost.db", creates=False)
+    for work in (database.read, database.write):
+        with pytest.raises(Problem) as refused:
+            work(lambda tx: tx.execute(text("SELECT 1")).one())
+        assert refused.value.kind is Kind.UNAVAILABLE
+    database.close()
+    assert list(tmp_path.iterdir()) == []

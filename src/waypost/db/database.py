@@ -52,9 +52,9 @@ _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
 
 
 class Database:
-    """An open database. Close it after use."""
+    """An open database. Close it after use. Without `creates`, a missing file of SQLite is not created."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, creates: bool = True) -> None:
         parsed = make_url(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
@@ -69,12 +69,14 @@ class Database:
         self._sqlite_readers: IdleConnections | None = None
         self._sqlite_writers: dict[Durability, IdleConnections] = {}
         if self.is_sqlite:
+            create = partial(sqlite_pool.create, url, creates=creates)
             # Readers are many, and each one's cache fills as the database grows.
-            read_only = ("query_only = ON", "cache_size = -2000")
-            self._reader = self._autocommit_reader = sqlite_pool.create(url, begin=None, pragmas=read_only)
+            self._reader = self._autocommit_reader = create(
+                begin=None, pragmas=("query_only = ON", "cache_size = -2000")
+            )
             self._sqlite_readers = IdleConnections(self._reader)
-            full = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
-            relaxed = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
+            full = create(begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
+            relaxed = create(begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
             self._writers: dict[Durability, Engine] = {"full": full, "process": relaxed, "relaxed": relaxed}
             self._autocommit = self._writers
             idle_relaxed = IdleConnections(relaxed)

@@ -54,14 +54,19 @@ _WAL_ATTEMPTS = 100
 _WAL_RETRY_SECONDS = 0.05
 
 
-def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: bool = False) -> Engine:
-    """Connections that open transactions with `begin`, or open none; `single`: one connection for all threads."""
+def create(
+    url: str, *, begin: str | None, pragmas: tuple[str, ...], single: bool = False, creates: bool = True
+) -> Engine:
+    """Connections that open transactions with `begin`, or open none; `single`: one connection for all threads.
+
+    Without `creates`, the file must exist.
+    """
     options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
     busy_seconds = _WRITER_SECONDS if begin else _BUSY_SECONDS
     connect = {"timeout": busy_seconds, "check_same_thread": False, "isolation_level": None}
     path = make_url(url).database
-    if path and Path(path).exists():
+    if path and (not creates or Path(path).exists()):
         # A file that is removed while the service runs must not be created again, empty.
         options["creator"] = partial(sqlite3.connect, f"{Path(path).absolute().as_uri()}?mode=rw", uri=True, **connect)
     engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)

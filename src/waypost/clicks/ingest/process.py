@@ -126,7 +126,8 @@ def _main(settings: Settings, background: Sequence[BackgroundJob], parent: int) 
     signal.signal(signal.SIGTERM, handle_sigterm)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
 
-    database = Database(settings.database)
+    # A file that was removed while this process started must not be created again, empty.
+    database = Database(settings.database, creates=False)
 
     def supervise() -> None:
         while not stop.wait(0.5):
