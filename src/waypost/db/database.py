@@ -54,6 +54,8 @@ _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
 class Database:
     """An open database. Close it after use. Without `creates`, a missing file of SQLite is not created."""
 
+    _pools: tuple[Engine, ...]
+
     def __init__(self, url: str, *, creates: bool = True) -> None:
         parsed = make_url(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
@@ -70,19 +72,17 @@ class Database:
         self._sqlite_writers: dict[Durability, IdleConnections] = {}
         if self.is_sqlite:
             create = partial(sqlite_pool.create, url, creates=creates)
-            # Readers are many, and each one's cache fills as the database grows.
             self._reader = self._autocommit_reader = create(
                 begin=None, pragmas=("query_only = ON", "cache_size = -2000")
             )
             self._sqlite_readers = IdleConnections(self._reader)
-            full = create(begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
-            relaxed = create(begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
+            write = partial(create, begin="BEGIN IMMEDIATE", single=True)
+            full, relaxed = write(pragmas=("synchronous = FULL",)), write(pragmas=("synchronous = NORMAL",))
             self._writers: dict[Durability, Engine] = {"full": full, "process": relaxed, "relaxed": relaxed}
             self._autocommit = self._writers
-            idle_relaxed = IdleConnections(relaxed)
-            self._sqlite_writers = {"full": IdleConnections(full), "process": idle_relaxed, "relaxed": idle_relaxed}
-            self.listener = self._reader
-            self._pools: tuple[Engine, ...] = (self._reader, full, relaxed)
+            idle = IdleConnections(relaxed)
+            self._sqlite_writers = {"full": IdleConnections(full), "process": idle, "relaxed": idle}
+            self.listener, self._pools = self._reader, (self._reader, full, relaxed)
         else:
             from waypost.db import failover  # noqa: PLC0415  # SQLite does not need the driver's 10 MB
 
