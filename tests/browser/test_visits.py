@@ -3,13 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Request, Route, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
+from waypost.dashboard import live_visits
+from waypost.http import server_sent_events
 
 pytestmark = ON_SQLITE
 
@@ -52,6 +54,33 @@ def test_live_visits_can_be_paused(chrome: Browser, address: str, spring: int) -
         live.click()
         expect(rows).to_have_count(3)
         expect(page.locator("#new-visits")).to_have_text("2 new visits")
+
+
+@pytest.mark.parametrize("age", [0, 60_000])
+def test_page_that_missed_visits_is_loaded_again_but_not_all_the_time(
+    chrome: Browser, address: str, spring: int, age: int
+) -> None:
+    fetched(address, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.add_init_script(f"performance.now = () => {age}")
+        missed = server_sent_events.message(live_visits.GAP, "", id=1)
+        requests: list[Request] = []
+
+        def answer(route: Route) -> None:
+            requests.append(route.request)
+            route.fulfill(content_type="text/event-stream", body=f"retry: 10\n\n{missed}")
+
+        page.goto(f"{address}/dashboard")
+        page.route("**/dashboard/visits/live?*", answer)
+        page.goto(f"{address}/dashboard/visits?sort=all")
+        if age:
+            page.wait_for_event("load")
+        else:
+            page.evaluate("window.stays = true")
+            while len(requests) < 3:
+                page.wait_for_timeout(10)
+            assert page.evaluate("window.stays")
+        page.unroute("**/dashboard/visits/live?*")
 
 
 def test_first_visit_appears_on_an_empty_page(chrome: Browser, address: str, spring: int) -> None:

@@ -2,6 +2,7 @@
 import { $ } from "./dom.js";
 
 const MAX_ROWS = 500;
+const RELOAD_MS = 10_000; // a page that is loaded again after too many visits stays at least so long
 const RETRY_MS = 10_000; // after an error for which the browser does not connect again
 const box = $("#visits");
 const live = $("#live");
@@ -47,7 +48,7 @@ function connect() {
   if (newestId()) url.searchParams.set("after", newestId());
   stream = new EventSource(url);
   stream.addEventListener("visits", add);
-  stream.addEventListener("gap", () => location.reload());
+  stream.addEventListener("gap", () => performance.now() > RELOAD_MS && location.reload());
   stream.addEventListener("error", () => {
     if (stream?.readyState === EventSource.CLOSED) timer = setTimeout(connect, RETRY_MS);
   });

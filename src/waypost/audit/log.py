@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select
 from waypost.core import clock, csv_export
 from waypost.core.text_folding import folded
 from waypost.db import audit_sequence
+from waypost.db.audit_sequence import StoredEvent
 from waypost.db.database import Database
 from waypost.db.schema import audit, audit_tombstones
 from waypost.search import items
@@ -23,23 +24,9 @@ _EXPORTED_AT_ONCE = 5000
 _c = audit.c
 
 
-@dataclass(frozen=True)
-class Entry:
-    """An event. `account` is None for one of the installation; `actor` is the account of the session or key, if any."""
-
-    id: int
-    at: int
-    account: int | None
-    name: str
-    kind: str
-    item: int | None
-    label: str
-    origin: str
-    actor: int | None
-    key: str
-    network: str
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
+@dataclass(frozen=True, kw_only=True)
+class Entry(StoredEvent):
+    """An event as people read it."""
 
     @property
     def verb(self) -> str:

@@ -16,6 +16,7 @@ import structlog
 from sqlalchemy import Connection, bindparam, select
 
 from waypost.core.errors import Kind, Problem
+from waypost.core.reasons import RepeatedReason
 from waypost.db.database import Database
 from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import events
@@ -31,6 +32,7 @@ _MAX_NEW = 500  # visits of an account in one turn
 _MAX_QUEUED = 20  # messages of a page that takes none
 _MAX_VIEWS = 1000
 _RETRY_SECONDS = 60
+_LOG_SECONDS = 60.0  # between two log entries with the same reason
 _NEWEST = DriverSelect(
     select(events.c.id)
     .where(events.c.account == bindparam("owner"), events.c.id > bindparam("floor"))
@@ -80,6 +82,7 @@ class LiveVisits:
         self._watched: dict[int, _Watched] = {}
         self._views = 0
         self._task: asyncio.Task[None] | None = None
+        self._fault = RepeatedReason(lambda _reason: _log.exception("live visits failed"), _LOG_SECONDS)
 
     def stream(self, account: int, page: Hashable, *, render: Render, catch_up: CatchUp) -> EventStream:
         """Return a response that sends the new visits of an account. `page` is equal for pages with the same content.
@@ -132,8 +135,9 @@ class LiveVisits:
                         await self._publish(watched, ids)
             except Problem:  # the database is away, which it logs itself; the next turn tries again
                 pass
-            except Exception:  # noqa: BLE001  # the edge of the task: it must not end
-                _log.exception("live visits failed")
+            except Exception as error:  # noqa: BLE001  # the edge of the task: it must not end
+                self._fault.record(type(error).__name__)
+                self._fault.flush()
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _read_newest(self, floors: Mapping[int, int]) -> Mapping[int, list[int]]:

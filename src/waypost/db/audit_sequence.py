@@ -26,12 +26,11 @@ _SIZE = "audit size"
 _log = structlog.get_logger("audit")
 
 
-@dataclass(frozen=True)
-class SequencedEvent:
+@dataclass(frozen=True, kw_only=True)
+class StoredEvent:
     """A row of the log. `account` is None for an event of the installation; `actor` is that of the session or key."""
 
     id: int
-    position: int
     at: int
     account: int | None
     name: str
@@ -44,6 +43,13 @@ class SequencedEvent:
     network: str
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequencedEvent(StoredEvent):
+    """A row that has its position. The salt is in the hash of its leaf."""
+
+    position: int
     salt: str
 
 
