@@ -185,6 +185,21 @@ def test_full_disk_is_error(run_migrated: RunCommand, monkeypatch: pytest.Monkey
     assert "FAILED   Data folder: W002 The disk is full: less than 16 MB are free at " in completed.out
 
 
+def test_full_disk_prevents_only_the_start_of_a_new_installation(
+    run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = shutil.disk_usage(".")._replace(free=16_000_000 - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
+    for folder, prevents in (("data", False), ("new", True)):
+        findings = system_checks.run(Settings(data_dir=Path(folder)))
+        assert [(one.id, one.prevents_start) for one in findings if one.level == "error"] == [("W002", prevents)]
+    monkeypatch.setenv("WAYPOST_DATA_DIR", "new")
+    completed = run_migrated("serve")
+    assert completed.code == 2
+    assert "W002 The disk is full" in completed.err
+    assert not Path("new").exists()
+
+
 @pytest.mark.parametrize("table", ["links", "click_times", "aliases"])
 def test_damaged_page_is_error(run_migrated: RunCommand, table: str) -> None:
     damage_table(Path("data/waypost.db"), table)

@@ -56,7 +56,6 @@ function connect() {
 
 $(".filters").addEventListener("change", ({ currentTarget }) => currentTarget.requestSubmit());
 if (live) {
-  live.hidden = false;
   live.addEventListener("click", () => {
     live.setAttribute("aria-pressed", String(live.getAttribute("aria-pressed") !== "true"));
     connect();

@@ -54,6 +54,11 @@ def bind(settings: Settings, database: Database) -> None:
         raise Problem(Kind.UNAVAILABLE, f"{text} {repair}")
 
 
+def is_present(settings: Settings) -> bool:
+    """Return whether the service was started with this data folder before."""
+    return (settings.database_file or settings.data_dir / FILE).exists()
+
+
 def _of_folder(settings: Settings) -> str:
     try:
         return (settings.data_dir / FILE).read_text("utf-8").strip()

@@ -1,4 +1,4 @@
-"""System checks: problems that prevent a start, and warnings. Run at every start and by `waypost doctor`."""
+"""System checks: errors, most of which prevent a start, and warnings. Run at every start and by `waypost doctor`."""
 
 import os
 import resource
@@ -36,12 +36,18 @@ _MIN_FREE_BYTES = 512_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem: an `error` prevents the start, a `warning` does not."""
+    """A problem: an `error` prevents the start, unless links can be served all the same."""
 
     id: str
     level: Literal["error", "warning"]
     text: str
     hint: str
+    allows_start: bool = False
+
+    @property
+    def prevents_start(self) -> bool:
+        """The service cannot start before the repair."""
+        return self.level == "error" and not self.allows_start
 
 
 @dataclass(frozen=True)
@@ -215,7 +221,7 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
     hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
     if free < health.FULL_BYTES:
         text = f"The disk is full: less than 16 MB are free at {existing.resolve()}, so clicks and changes are lost."
-        yield Finding("W002", "error", text, hint)
+        yield Finding("W002", "error", text, hint, allows_start=installation.is_present(settings))
     elif free < _MIN_FREE_BYTES:
         yield Finding("W002", "warning", f"Less than 512 MB are free at {existing.resolve()}.", hint)
 

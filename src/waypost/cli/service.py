@@ -113,11 +113,11 @@ def _print_checks(checks: Iterable[Check], verdict: str) -> None:
 
 
 def _report(findings: Sequence[Finding]) -> bool:
-    """Print the findings. Return True if any is an error."""
+    """Print the findings. Return True if any prevents the start."""
     for finding in findings:
         color = "red" if finding.level == "error" else "yellow"
         console.complain(finding.text, finding.hint, label=finding.id, color=color)
-    return any(finding.level == "error" for finding in findings)
+    return any(finding.prevents_start for finding in findings)
 
 
 def _show_welcome(settings: Settings, owner: NewAccount, text: str) -> None:

@@ -71,7 +71,7 @@ def migrate() -> None:
         settings = Settings()
         logging.configure(settings)
         load()
-        findings = [finding.text for finding in system_checks.run(settings) if finding.level == "error"]
+        findings = [finding.text for finding in system_checks.run(settings) if finding.prevents_start]
         if not findings:
             installation.open_database(settings).close()
     except DBAPIError as error:
