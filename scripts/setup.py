@@ -37,10 +37,22 @@ def main() -> int:
         print("Setup with uv failed; trying venv and pip.", file=sys.stderr)
         if not with_pip(dev):
             return 1
+    find_sources_in_every_locale()
     # Precompile: without write access at run time, every start would compile a thousand modules, which takes seconds.
     unused = "/(tests|mypy|mypyc)/"  # tests of dependencies, and modules that are compiled to machine code
     run(".venv/bin/python", "-m", "compileall", "-qq", "-j", "0", "-x", unused, ".venv/lib", "src")
     return 0
+
+
+def find_sources_in_every_locale() -> None:
+    """Write the paths of our sources relative to the environment.
+
+    Python reads .pth files in the encoding of the locale, so a folder named Größe would not work with LC_ALL=C.
+    """
+    for file in ROOT.glob(".venv/lib/python*/site-packages/*.pth"):
+        source = Path(os.fsdecode(file.read_bytes().strip()))
+        if source.is_absolute() and source.is_relative_to(ROOT):
+            file.write_bytes(os.fsencode(os.path.relpath(source, file.parent)))
 
 
 def with_uv(uv: str, dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once

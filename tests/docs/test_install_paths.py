@@ -55,7 +55,7 @@ def _tree(folder: Path) -> None:
 
 
 def test_setup_without_uv_installs_with_pip(tmp_path: Path) -> None:
-    source, tools = tmp_path / "source", tmp_path / "tools"
+    source, tools = tmp_path / "Größe x", tmp_path / "tools"
     tools.mkdir()
     _tree(source)
     static = "src/waypost/dashboard/static"  # built already, so that the test needs no npm registry
@@ -68,6 +68,7 @@ def test_setup_without_uv_installs_with_pip(tmp_path: Path) -> None:
         "HOME": os.environ["HOME"],
         "PIP_INDEX_URL": index,
         "PIP_COMPILE": "0",
+        "LC_ALL": "C",  # with it, Python reads .pth files as ASCII
     }
     command = ["make", "install", f"PYTHON={sys.executable}"]
     completed = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
