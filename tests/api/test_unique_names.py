@@ -15,7 +15,7 @@ from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.trash import entries, move, restore
 from waypost.core.errors import Problem
-from waypost.db import schema, unique_names
+from waypost.db import crud, schema
 from waypost.db.migrations import versions
 from waypost.items.accounts import ops, stored_logins
 from waypost.items.accounts import ops as accounts
@@ -65,7 +65,7 @@ def test_upgrade_keeps_names_that_are_equal_by_now(ana: Person, ben: Person, nou
         ana.update(noun, item, name=name)  # as a form does that changes something else
         refused(ana.call("POST", f"/{noun}/add", {"name": name.lower()}), 400, "name")
     id_by_name = ana.database.read(
-        lambda tx: unique_names.ids(tx, table, [*names, "köln"], table.c.account == ana.account)
+        lambda tx: crud.ids_by_name(tx, table, [*names, "köln"], table.c.account == ana.account)
     )
     assert id_by_name == names | {"köln": names[_NFC]}
     refused(ana.call("PUT", f"/{noun}/{names['KÖLN']}/update", {"name": "köln"}), 400, "name")

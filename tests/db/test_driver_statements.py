@@ -13,8 +13,8 @@ from tests.support.databases import ON_POSTGRESQL
 from waypost.core.errors import Kind, Problem
 from waypost.db import crud
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverChange, DriverSelect, TypedSelect
 from waypost.db.schema import accounts, links, plans
+from waypost.db.statements import DriverChange, DriverSelect, TypedSelect
 from waypost.db.upgrade import upgrade
 from waypost.items.accounts import ops as account_ops
 

@@ -11,8 +11,8 @@ from tests.support.databases import ON_POSTGRESQL
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from waypost.db import event_loop_reader
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.event_loop_reader import EventLoopReader, Rows
+from waypost.db.statements import DriverSelect
 
 pytestmark = ON_POSTGRESQL
 _SECONDS = 60

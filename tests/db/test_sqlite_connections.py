@@ -13,8 +13,8 @@ from sqlalchemy.pool import Pool
 from tests.support.threads import join
 from waypost.core.errors import Kind, Problem
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import plans
+from waypost.db.statements import DriverChange, DriverSelect
 from waypost.db.upgrade import upgrade
 
 _COLUMNS = ("name", "status", "rate_limit", "upload_limit")

@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from tests.support.threads import join
-from waypost.db import write_queue
+from waypost.db import sqlite_file
 from waypost.db.database import Database
-from waypost.db.write_queue import WriteQueue
+from waypost.db.sqlite_file import WriteQueue
 
 _SECONDS = 60
 _HOLD_SECONDS = 0.05
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
     """A database with a counter."""
     file = tmp_path / "waypost.db"
     with closing(_open(file)) as database:
-        write_queue.create_files(file)
+        sqlite_file.create_files(file)
         database.write(lambda tx: tx.execute(text("CREATE TABLE counters (count INTEGER)")))
         database.write(lambda tx: tx.execute(text("INSERT INTO counters VALUES (0)")))
     return file

@@ -14,7 +14,7 @@ from tests.support.databases import ON_SQLITE, damage_table
 from tests.support.load import until
 from waypost.admin import health
 from waypost.core.settings import Settings
-from waypost.db import maintenance, sqlite_pool
+from waypost.db import maintenance, sqlite_file
 from waypost.db.database import Database
 from waypost.server import asgi
 from waypost.server.app import build
@@ -60,7 +60,7 @@ def test_lock_of_another_program_is_reported_and_delays_no_read(
 ) -> None:
     """Writers wait for ten minutes here: what waits for one does not answer in time."""
     assert database.path is not None
-    monkeypatch.setattr(sqlite_pool, "_WRITER_SECONDS", 600)
+    monkeypatch.setattr(sqlite_file, "_WRITER_SECONDS", 600)
     changed = settings.model_copy(update={"metrics_networks": "127.0.0.1"})
     with (
         closing(Database(settings.database)) as slow,

@@ -49,7 +49,7 @@ _EMPTY = " AND (1 != 1)"
 """The condition of SQLAlchemy for a column that is in an empty list."""
 _USES_ROWS = re.compile(r"\W*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"%\([^)]*\)s|%s")
-_DRIVERS = re.compile(r"[/\\](sqlalchemy|psycopg)[/\\]|[/\\](driver_statements|distributed_statements)\.py$")
+_DRIVERS = re.compile(r"[/\\](sqlalchemy|psycopg)[/\\]|[/\\](statements|distributed_statements)\.py$")
 _faults: list[str] = []
 
 

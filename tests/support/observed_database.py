@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost.core.errors import unavailable
 from waypost.db.database import Database, Durability
-from waypost.db.driver_statements import DriverSelect
+from waypost.db.statements import DriverSelect
 
 T = TypeVar("T")
 

@@ -18,11 +18,11 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from waypost.dashboard.app import Dashboard
-from waypost.db import sqlite_pool
+from waypost.db import sqlite_file
 
 _MAX_STATEMENTS = 5_000
 _statements: LRUCache[Any, Any] = LRUCache(_MAX_STATEMENTS)
-_create = sqlite_pool.create
+_create = sqlite_file.create
 _dashboard = Dashboard.app
 _is_async: Callable[[Any], bool] = vars(starlette.routing)["is_async_callable"]
 
@@ -44,7 +44,7 @@ def share() -> None:
     starlette.routing.compile_path = cache(starlette.routing.compile_path)
     patch.object(starlette.routing, "is_async_callable", _is_async_callable).start()
     patch.object(Dashboard, "app", _delayed).start()
-    sqlite_pool.create = _create_sharing_engine
+    sqlite_file.create = _create_sharing_engine
 
 
 def _create_sharing_engine(*arguments: Any, **options: Any) -> Engine:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import Engine
 
-from waypost.db.driver_statements import ChangeResult, DriverChange, DriverSelect
+from waypost.db.statements import ChangeResult, DriverChange, DriverSelect
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError
 from waypost.core.data_files import inherit_owner, make_folder
 from waypost.core.errors import Kind, NoInstallation, Problem
 from waypost.core.settings import Settings
-from waypost.db import faults, write_queue
+from waypost.db import faults, sqlite_file
 from waypost.db.database import Database, upsert
 from waypost.db.schema import installation
 from waypost.db.upgrade import current_revision, upgrade
@@ -91,7 +91,7 @@ def open_database(settings: Settings) -> Database:
     try:
         _require_tables(settings, database)
         if settings.database_file is not None:
-            write_queue.create_files(settings.database_file)
+            sqlite_file.create_files(settings.database_file)
         upgrade(database)
         bind(settings, database)
     except BaseException:

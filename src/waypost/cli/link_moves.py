@@ -11,7 +11,7 @@ from waypost.admin import link_moves
 from waypost.cli import access, console
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
-from waypost.db import unique_names
+from waypost.db import crud
 from waypost.db.schema import campaigns, links
 from waypost.items.accounts.ops import Account
 from waypost.items.links import ops
@@ -72,7 +72,7 @@ def _selected(tx: Connection, old: Account, new: Account, selection: Selection, 
         return sorted({link for short in selection.shorts if (link := _find(tx, old, new, short, domain, settings))})
     query, of = select(links.c.id).where(links.c.account == old.id).order_by(links.c.id), old.username
     if (campaign := selection.campaign) is not None:
-        item = unique_names.find(tx, campaigns, campaign, campaigns.c.account == old.id)
+        item = crud.find_by_name(tx, campaigns, campaign, campaigns.c.account == old.id)
         if item is None:
             raise Problem(Kind.NOT_FOUND, f"{old.username} has no campaign {campaign}.")
         query, of = query.where(links.c.campaign == item), f"The campaign {campaign} of {old.username}"

@@ -18,8 +18,8 @@ from sqlalchemy import Connection, bindparam, select
 from waypost.core.errors import Kind, Problem
 from waypost.core.reasons import RepeatedReason
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import events
+from waypost.db.statements import DriverSelect
 from waypost.http import server_sent_events
 from waypost.http.server_sent_events import EventStream
 

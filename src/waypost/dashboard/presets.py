@@ -11,7 +11,7 @@ from waypost.api.types import Name
 from waypost.core.errors import invalid, not_found, taken
 from waypost.core.text_folding import folded
 from waypost.dashboard.i18n import gettext_noop
-from waypost.db import account_rows, audit_log, crud, unique_names
+from waypost.db import account_rows, audit_log, crud
 from waypost.db.database import upsert
 from waypost.db.schema import presets
 
@@ -106,7 +106,7 @@ def rename(tx: Connection, account: int, kind: Kind, preset: int, name: str) -> 
     if get_owned(tx, account, kind, preset).name == name:
         return
     is_owned = (_c.account == account, _c.kind == kind, _c.id == preset)
-    with crud.translate_unique_violation(unique_names.errors(presets, taken("name", _TAKEN[kind]))):
+    with crud.translate_unique_violation(crud.name_errors(presets, taken("name", _TAKEN[kind]))):
         tx.execute(update(presets).where(*is_owned).values(name=name, name_key=folded(name)))
     audit_log.record(tx, account, "preset.saved", preset, label=name)
 

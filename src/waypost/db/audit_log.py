@@ -19,10 +19,10 @@ from sqlalchemy import event as engine_events
 
 from waypost.core import clock
 from waypost.core.actor import Actor, current
-from waypost.db.driver_statements import DriverChange
 from waypost.db.item_columns import name_of
 from waypost.db.schema import audit, shares, webhook_endpoints
 from waypost.db.schema.nouns import NOUNS
+from waypost.db.statements import DriverChange
 
 Values = Mapping[Any, Any]
 CREATED, UPDATED, DELETED, RESTORED = "created", "updated", "deleted", "restored"

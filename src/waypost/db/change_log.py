@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, select
 
 from waypost.core import clock
-from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import changes, links
+from waypost.db.statements import DriverChange
 
 _RETENTION_SECONDS = 3600
 _MAX_ITEMS = 1000

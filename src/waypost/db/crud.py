@@ -4,13 +4,14 @@ A record is a frozen dataclass; its field names are the columns that are read.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Generic, Literal, TypeVar
 
 from sqlalchemy import (
+    Case,
     Column,
     ColumnElement,
     Connection,
@@ -18,12 +19,15 @@ from sqlalchemy import (
     Integer,
     Select,
     Table,
+    UniqueConstraint,
     Update,
     bindparam,
+    case,
     delete,
     func,
     insert,
     literal_column,
+    null,
     select,
     update,
 )
@@ -33,13 +37,18 @@ from sqlalchemy.sql.schema import ColumnCollectionConstraint, ScalarElementColum
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid, not_found
-from waypost.db import audit_log, page_counters, schema, unique_names
-from waypost.db.driver_statements import DriverSelect, TypedSelect
+from waypost.core.text_folding import folded
+from waypost.db import audit_log, page_counters, schema
+from waypost.db.database import upsert
+from waypost.db.schema import edits
 from waypost.db.schema.nouns import NOUNS, OTHER_ROWS
+from waypost.db.statements import DriverSelect, TypedSelect
 
 R = TypeVar("R", bound=Hashable)
 UniqueErrors = Mapping[str, Problem]
 """The problem that a violation of each unique constraint means, by the constraint's name."""
+_EDIT_PRECISION = 900
+"""Seconds: edits within a quarter of an hour are one, so that a program cannot fill the table."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +192,7 @@ def change(
         owned = {"owned_id": item, "owned_account": account}
         statement, columns = _update(table), with_defaults(table, values)
         if "name" in columns and "name_key" in table.c:
-            statement = statement.values(name_key=unique_names.changed_key(table, columns["name"]))
+            statement = statement.values(name_key=changed_name_key(table, columns["name"]))
         result = tx.execute(statement, {**owned, **columns})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
@@ -350,3 +359,47 @@ _CONSTRAINTS_BY_COLUMNS = {
         *((index.name, index.columns) for index in table.indexes if index.unique),
     )
 }
+
+
+# Names are unique in their folded form (decision 72): a unique index of the column `name_key`, the folded name, refuses
+# the second one. The key is NULL in rows that had the name of an older row before that index existed, and in rows that
+# an older version adds during an upgrade. A row that an older version renames then keeps the key of its former name
+# until it is renamed again or saved.
+
+
+def name_errors(table: Table, problem: Problem) -> dict[str, Problem]:
+    """Return the problem by the names of the constraint of names as typed, and of the index of folded names."""
+    typed = [each.name for each in table.constraints if isinstance(each, UniqueConstraint) and "name" in each.columns]
+    compared = [index.name for index in table.indexes if "name_key" in index.columns]
+    return {str(name): problem for name in (*typed, *compared)}
+
+
+def changed_name_key(table: Table, name: str) -> Case[str | None]:
+    """Return the key for an UPDATE that sets the name. A name that stays the same stays without a key."""
+    return case(((table.c.name == name) & table.c.name_key.is_(None), null()), else_=folded(name))
+
+
+def ids_by_name(tx: Connection, table: Table, names: Collection[str], *scope: ColumnElement[bool]) -> dict[str, int]:
+    """Return the ids of the rows in the scope that have these names; unknown names are missing.
+
+    Of several rows with equal names, the one with the name as typed is meant, else the oldest one.
+    """
+    c = table.c
+    is_candidate = c.name_key.in_({folded(name) for name in names}) | c.name_key.is_(None) | c.name.in_(names)
+    rows = tx.execute(select(c.name, c.id).where(*scope, is_candidate).order_by(c.id.desc())).all()
+    by_key, by_name = {folded(row.name): row.id for row in rows}, {row.name: row.id for row in rows}
+    id_by_name = {name: by_name.get(name) or by_key.get(folded(name)) for name in names}
+    return {name: int(item) for name, item in id_by_name.items() if item is not None}
+
+
+def find_by_name(tx: Connection, table: Table, name: str, *scope: ColumnElement[bool]) -> int | None:
+    """Return the id of the row in the scope that has this name."""
+    return ids_by_name(tx, table, [name], *scope).get(name)
+
+
+def record_edits(tx: Connection, account: int, kind: str, *items: int) -> None:
+    """Record that their user edited items now, for the events on charts."""
+    at = clock.now() // _EDIT_PRECISION * _EDIT_PRECISION
+    rows = [{"account": account, "kind": kind, "item": item, "at": at} for item in items]
+    if rows:
+        tx.execute(upsert(tx, edits).on_conflict_do_nothing(), rows)

@@ -1,7 +1,7 @@
 """Transactions: `read(work)` and `write(work)` open one, run `work(tx)` in it, and commit or roll back.
 
 SQLite: WAL mode; connections that read cannot write; each process has one connection per durability that writes, and
-writers of all processes queue on locks of ours instead of the file's (`write_queue.py`). PostgreSQL: one connection
+writers of all processes queue on locks of ours instead of the file's (`sqlite_file.py`). PostgreSQL: one connection
 pool for full durability, a small one for writes that may be lost with the server, and a connection that listens for
 notifications; their behavior in a failover is in `failover.py`. See docs/adr/0001-data-layer.md.
 """
@@ -21,16 +21,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.core.errors import Kind, Problem, unavailable
 from waypost.core.reasons import RepeatedReason
-from waypost.db import audit_log, faults, sqlite_pool
+from waypost.db import audit_log, faults, sqlite_file
 from waypost.db.faults import Fault, error_reason
 from waypost.db.postgres import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
-from waypost.db.sqlite_pool import IdleConnections, SqliteFile
-from waypost.db.write_queue import NoTurn, WriteQueue
+from waypost.db.sqlite_file import IdleConnections, NoTurn, SqliteFile, WriteQueue
 
 if TYPE_CHECKING:
-    from waypost.db.driver_statements import DriverSelect
     from waypost.db.event_loop_reader import EventLoopReader
     from waypost.db.failover import FailoverPools
+    from waypost.db.statements import DriverSelect
 
 T = TypeVar("T")
 Durability = Literal["full", "process", "relaxed"]
@@ -71,7 +70,7 @@ class Database:
         self._sqlite_readers: IdleConnections | None = None
         self._sqlite_writers: dict[Durability, IdleConnections] = {}
         if self.is_sqlite:
-            create = partial(sqlite_pool.create, url, creates=creates)
+            create = partial(sqlite_file.create, url, creates=creates)
             self._reader = self._autocommit_reader = create(
                 begin=None, pragmas=("query_only = ON", "cache_size = -2000")
             )
@@ -261,7 +260,7 @@ class Database:
                 raise
             raise problem from error
         except StatementError as error:
-            if isinstance(error.orig, Problem):  # from waypost.db.statement_parameters
+            if isinstance(error.orig, Problem):  # from waypost.db.statements
                 raise error.orig from error
             raise
 

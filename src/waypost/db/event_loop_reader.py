@@ -13,9 +13,8 @@ from psycopg.pq.abc import PGconn
 from sqlalchemy import Connection
 
 from waypost.core.errors import Problem
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.postgres import MAX_RESPONSE_SECONDS, Checkout
-from waypost.db.statement_parameters import check_values
+from waypost.db.statements import DriverSelect, check_values
 
 Rows = list[tuple[Any, ...]]
 _CHECK_SECONDS = 0.5

@@ -20,11 +20,10 @@ from sqlalchemy.engine import ExecutionContext
 from sqlalchemy.exc import InvalidatePoolError
 
 from waypost.db import postgres
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.event_loop_reader import EventLoopReader
 from waypost.db.postgres import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout
 from waypost.db.primary_selector import Mode, PrimarySelector, TimeoutConnection
-from waypost.db.statement_parameters import check_parameters, dump_json
+from waypost.db.statements import DriverSelect, check_parameters, dump_json
 
 _MODE = "waypost_mode"
 _STATEMENT_SECONDS = 10

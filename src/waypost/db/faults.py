@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchTableError, Operati
 
 from waypost.core import reasons
 from waypost.db.postgres import IDLE_IN_TRANSACTION
-from waypost.db.write_queue import NoTurn
+from waypost.db.sqlite_file import NoTurn
 
 _STANDBY = "25006"
 _NOT_SUPPORTED = "0A000"

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, text
 
-from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import page_counters
+from waypost.db.statements import DriverChange, DriverSelect
 
 _BLOCK_BITS = (10, 20)
 _SKIPPED_ROWS = 500

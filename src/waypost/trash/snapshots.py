@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, func, select
 
 from waypost.core.errors import Problem, not_found, taken
 from waypost.core.text_folding import folded
-from waypost.db import change_log, crud, row_codec, schema, unique_names
+from waypost.db import change_log, crud, row_codec, schema
 from waypost.db.crud import UniqueErrors
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.row_codec import Values, exact_row
@@ -44,7 +44,7 @@ class Kind:
 def _taken_again(kind: Noun) -> UniqueErrors:
     noun = kind.singular
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return unique_names.errors(kind.table, taken("name", message)) if kind.is_named_once else _OTHERS.get(kind.kind, {})
+    return crud.name_errors(kind.table, taken("name", message)) if kind.is_named_once else _OTHERS.get(kind.kind, {})
 
 
 _DOMAIN_TAKEN = taken(

@@ -14,8 +14,8 @@ from sqlalchemy.exc import IntegrityError
 from waypost.core.errors import Problem, invalid, taken, unavailable
 from waypost.db import change_log
 from waypost.db.database import upsert
-from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import aliases, domains, files, links, nouns, trash
+from waypost.db.statements import DriverChange
 from waypost.urls import alias_rules
 from waypost.urls.alias_rules import fold_case
 

@@ -22,8 +22,8 @@ from sqlalchemy import (
 from waypost.core.errors import Problem, invalid
 from waypost.core.text_folding import INVISIBLE
 from waypost.core.uris import url_host
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import blocklist_entries, domains
+from waypost.db.statements import DriverSelect
 from waypost.urls import hostnames, validation
 
 if TYPE_CHECKING:  # the child of imports loads this module, and starts faster without settings

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, bindparam, or_, select, update
 
 from waypost.db import moved_items
 from waypost.db.database import Database
-from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import links
+from waypost.db.statements import DriverChange
 from waypost.visits.batcher import Batcher
 
 

@@ -25,8 +25,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
 from waypost.db import crud
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import link_pixels, links, overlays, pixels, splashes
+from waypost.db.statements import DriverSelect
 
 DEFAULT_COUNTER = 5
 """Countdown in seconds of the default splash page, for links with the type `splash`."""

@@ -27,8 +27,8 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.change_log import Name
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import accounts, aliases, bios, domains, files, links, qrs
+from waypost.db.statements import DriverSelect
 from waypost.media.qrcode import payloads
 from waypost.media.qrcode.payloads import Content, Data, Type
 from waypost.urls.alias_namespace import OWN

@@ -16,7 +16,7 @@ from waypost.clicks.stats import span_labels
 from waypost.clicks.stats.span_labels import LabelCounts
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.db.schema import click_labels, click_times, links
-from waypost.db.statement_parameters import is_one_of
+from waypost.db.statements import is_one_of
 
 _links = links.c
 # The literal lets both databases use the partial index links_account_imported, which contains all columns.

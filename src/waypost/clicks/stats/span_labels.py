@@ -19,8 +19,8 @@ from waypost.clicks.ingest.label_limits import OTHER
 from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
 from waypost.core import module_loading
-from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import click_labels, click_times
+from waypost.db.statements import TypedSelect
 
 LabelCounts = Mapping[str, Mapping[str, int]]
 """Clicks by dimension and label."""

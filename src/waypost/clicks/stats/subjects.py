@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, false, literal, or_, select, union_all
 
 from waypost.db.schema import channel_items, domains, files, links
-from waypost.db.statement_parameters import is_one_of
+from waypost.db.statements import is_one_of
 from waypost.urls import utm_parameters
 
 ACCOUNT = "account"

@@ -57,7 +57,7 @@ def parent(name: str, table: str, on_delete: str, *, doc: str | None = None) -> 
 
 
 def name_key() -> Column[str | None]:
-    """The folded form of the column `name` (waypost.db.unique_names)."""
+    """The folded form of the column `name` (waypost.db.crud)."""
     return Column("name_key", Text, default=_folded_name)
 
 

@@ -25,11 +25,11 @@ from waypost.auth import sessions
 from waypost.core import clock
 from waypost.core.errors import account_deleted, account_not_found, invalid, not_found, taken
 from waypost.core.text_folding import folded
-from waypost.db import account_rows, audit_log, crud, unique_names
+from waypost.db import account_rows, audit_log, crud
 from waypost.db.crud import Page, PageRequest
-from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import accounts, plans
 from waypost.db.schema.accounts import UNLIMITED
+from waypost.db.statements import TypedSelect
 
 
 def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> None:
@@ -40,7 +40,7 @@ def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> Non
     plan, values = plan_id(tx, name), dict[str, Any](fields)
     if "name" in values:
         _refuse_fixed(tx, plan, kept=values["name"])
-        values["name_key"] = unique_names.changed_key(plans, str(values["name"]))
+        values["name_key"] = crud.changed_name_key(plans, str(values["name"]))
     before = dict(tx.execute(select(plans).where(plans.c.id == plan).with_for_update()).mappings().one())
     new = {field: value for field, value in fields.items() if before[field] != value}
     if not new:
@@ -80,7 +80,7 @@ _TAKEN = {
     "accounts_email_key_unique": taken("email", "That e-mail address is taken. Please use another one."),
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
-PLAN_NAME_TAKEN = unique_names.errors(plans, taken("name", "There is a plan with that name already."))
+PLAN_NAME_TAKEN = crud.name_errors(plans, taken("name", "There is a plan with that name already."))
 REGISTERED_PLAN = "free"
 REGISTERED_STORAGE_LIMIT = 2**30
 REGISTERED_ITEM_LIMIT = 10_000
@@ -287,7 +287,7 @@ def add_plan(
 
 def add_unlimited_plan(tx: Connection) -> None:
     """Create the plan of the owner's account, if there is no plan of its name."""
-    if unique_names.find(tx, plans, UNLIMITED_PLAN) is None:
+    if crud.find_by_name(tx, plans, UNLIMITED_PLAN) is None:
         add_plan(tx, name=UNLIMITED_PLAN, status="pro", rate_limit=UNLIMITED, upload_limit=UNLIMITED)
 
 
@@ -322,7 +322,7 @@ def plan_uses(tx: Connection) -> Mapping[int, int]:
 
 def plan_id(tx: Connection, name: str) -> int:
     """Return the id of a plan, which is not deleted until the commit. Raises INVALID on `plan`."""
-    query = select(plans.c.id).where(plans.c.id == unique_names.find(tx, plans, name))
+    query = select(plans.c.id).where(plans.c.id == crud.find_by_name(tx, plans, name))
     plan = tx.execute(query.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     if plan is None:
         raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")

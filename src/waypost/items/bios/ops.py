@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import Connection, select
 
 from waypost.core.settings import Settings
-from waypost.db import change_log, crud, edits
+from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bio_blocks, bios
 from waypost.items.bios import design, form_blocks, pictures
@@ -103,7 +103,7 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
         values["blocks"] = assign_ids(tx, account, bio, values["blocks"], old_blocks=before.blocks)
     crud.change(tx, bios, account, bio, values)
     _remove_unused_pictures(tx, account, bio, before)
-    edits.record(tx, account, "bio", bio)
+    crud.record_edits(tx, account, "bio", bio)
     change_log.record(tx, alias_namespace.OWN, alias)
 
 

@@ -12,7 +12,7 @@ from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
 from waypost.core.errors import taken
-from waypost.db import audit_log, change_log, crud, edits, unique_names
+from waypost.db import audit_log, change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
@@ -22,7 +22,7 @@ from waypost.urls.alias_rules import check_slug
 
 Rotation = Literal["random", "weighted", "ordered"]
 _MAX_LINKS = 1000  # in the statistics of a campaign
-_TAKEN = unique_names.errors(campaigns, taken("name", "You already have a campaign with that name."))
+_TAKEN = crud.name_errors(campaigns, taken("name", "You already have a campaign with that name."))
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _release(tx, before.slug)
             _claim(tx, account, campaign, fields["slug"])
     crud.change(tx, campaigns, account, campaign, fields, _TAKEN)
-    edits.record(tx, account, "campaign", campaign)
+    crud.record_edits(tx, account, "campaign", campaign)
     if before.slug is not None:
         change_log.record(tx, alias_namespace.ROTATORS, before.slug)
     if fields.get("winner", before.winner) != before.winner:  # restart the count for the new threshold
@@ -274,4 +274,4 @@ def _free_name(tx: Connection, account: int, name: str) -> str:
     """Return the name, with a number appended if the account already has a campaign with that name."""
     is_own = campaigns.c.account == account
     names = itertools.chain([name], (f"{name} ({number})" for number in itertools.count(2)))
-    return next(name for name in names if unique_names.find(tx, campaigns, name, is_own) is None)
+    return next(name for name in names if crud.find_by_name(tx, campaigns, name, is_own) is None)

@@ -7,8 +7,8 @@ from itertools import islice
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, update
 
 from waypost.db.database import upsert
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import accounts, campaigns, rotator_links, rotator_state
+from waypost.db.statements import DriverSelect
 from waypost.items.campaigns import rotator_candidates
 from waypost.items.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.urls import alias_namespace

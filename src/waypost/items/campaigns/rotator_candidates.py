@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, func, or_, select
 
-from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import domains, links, rotator_links
+from waypost.db.statements import DriverSelect
 from waypost.urls.alias_namespace import OWN
 
 FEW_LINKS = 64

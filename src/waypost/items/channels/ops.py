@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, and_, func, literal, select, true
 
 from waypost.core import clock
 from waypost.core.errors import taken
-from waypost.db import audit_log, crud, unique_names
+from waypost.db import audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
@@ -17,7 +17,7 @@ from waypost.search import items as searchable
 from waypost.search.words import Word
 
 ItemType = Literal["links", "bio", "qr"]
-_TAKEN = unique_names.errors(channels, taken("name", "You already have a channel with this name."))
+_TAKEN = crud.name_errors(channels, taken("name", "You already have a channel with this name."))
 # Item types of channels, each with its column and table.
 _COLUMN_AND_TABLE: dict[str, tuple[str, Table]] = {"links": ("link", links), "bio": ("bio", bios), "qr": ("qr", qrs)}
 

@@ -17,8 +17,8 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.db.driver_statements import DriverChange, DriverSelect
 from waypost.db.schema import download_grants, files
+from waypost.db.statements import DriverChange, DriverSelect
 from waypost.visits.record_queries import FileView
 
 DAY = 86_400

@@ -11,7 +11,7 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.core.settings import Settings
 from waypost.core.text_folding import folded
-from waypost.db import change_log, crud, edits
+from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
 from waypost.db.schema.nouns import NOUNS
@@ -196,7 +196,7 @@ def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) ->
     crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
     crud.change(tx, files, account, file, _columns(fields, before.filename))
-    edits.record(tx, account, "file", file)
+    crud.record_edits(tx, account, "file", file)
     after = get_owned(tx, account, file)
     if before.purged is not None and not after.has_ended(clock.now()):
         field = "expiry" if "expiry" in fields else "maxdownloads"

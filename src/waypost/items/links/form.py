@@ -13,7 +13,7 @@ from waypost.dashboard import forms, qr_image
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.localized_names import country_name, find_country, find_language, language_name
-from waypost.db import crud, unique_names
+from waypost.db import crud
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, duplicates, ops, utm
 from waypost.urls import utm_parameters
@@ -60,7 +60,7 @@ _MAX_READ = 10_000  # names that a search compares, the newest first
 def find_group(tx: Connection, account: int, kind: str, name: str) -> int | None:
     """Return the id of the group with this name."""
     table = GROUPS[kind]
-    return unique_names.find(tx, table, name, table.c.account == account)
+    return crud.find_by_name(tx, table, name, table.c.account == account)
 
 
 def find_campaign(tx: Connection, account: int, name: str) -> int:
@@ -86,7 +86,7 @@ def suggest_groups(tx: Connection, account: int, kind: str, text: str) -> Sequen
 _TYPED_FIELD = "newchannel"
 _MAX_NEW_CHANNELS = 20
 _NAME_LENGTH = 255
-_TAKEN = unique_names.errors(channels, taken(_TYPED_FIELD, "You already have a channel with this name."))
+_TAKEN = crud.name_errors(channels, taken(_TYPED_FIELD, "You already have a channel with this name."))
 
 
 def ensure_channels(tx: Connection, account: int, text: str) -> list[int]:

@@ -24,10 +24,10 @@ from sqlalchemy import (
 from waypost.core import clock
 from waypost.core.errors import not_found
 from waypost.core.settings import Settings
-from waypost.db import audit_log, change_log, crud, edits
+from waypost.db import audit_log, change_log, crud
 from waypost.db.database import upsert
-from waypost.db.driver_statements import TypedSelect
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
+from waypost.db.statements import TypedSelect
 from waypost.items.links import dead_links, relation_events
 from waypost.items.links.columns import Fields, Status, search_text, to_columns
 from waypost.urls import alias_namespace, alias_rules, hostnames
@@ -221,7 +221,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     values = {**columns, "host": host, "alias": alias}
     search = search_text({**before, **values})
     crud.change(tx, links, account, link, {**values, "search": search}, before=before)
-    edits.record(tx, account, "link", link)
+    crud.record_edits(tx, account, "link", link)
     dead_links.reset_if_moved(tx, account, link, old=before["url"], new=values.get("url", before["url"]))
     _set_relations(tx, account, link, **relations)
     return Address(link, host, alias, before["scheme"] if host == before["host"] else _scheme(tx, host))

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from waypost.core.errors import invalid, not_found
 from waypost.core.settings import Settings
-from waypost.db import audit_log, change_log, crud, edits
+from waypost.db import audit_log, change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import qrs
 from waypost.db.schema.nouns import NOUNS
@@ -146,7 +146,7 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
         return False
     tx.execute(update(qrs).where(*own_items).values(now))
     audit_log.item_updated(tx, qrs, account, code, before, now)
-    edits.record(tx, account, "qr", code)
+    crud.record_edits(tx, account, "qr", code)
     change_log.record(tx, alias_namespace.OWN, new.alias)
     return True
 

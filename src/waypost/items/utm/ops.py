@@ -6,11 +6,11 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Connection
 
 from waypost.core.errors import taken
-from waypost.db import crud, unique_names
+from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import utm_templates
 
-_TAKEN = unique_names.errors(utm_templates, taken("name", "You already have a UTM template with this name."))
+_TAKEN = crud.name_errors(utm_templates, taken("name", "You already have a UTM template with this name."))
 
 
 @dataclass(frozen=True)

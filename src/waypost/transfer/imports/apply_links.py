@@ -9,7 +9,7 @@ from sqlalchemy import Connection, RowMapping, Table, bindparam, select, update
 from waypost.core import clock
 from waypost.core.errors import unavailable
 from waypost.core.text_folding import folded
-from waypost.db import change_log, crud, unique_names
+from waypost.db import change_log, crud
 from waypost.db.database import upsert
 from waypost.db.schema import (
     campaigns,
@@ -242,8 +242,8 @@ def _ids(
     tx: Connection, table: Table, account: int, names: Mapping[str, Mapping[str, Any]], added: Added
 ) -> dict[str, int]:
     """Return the ids of channels or campaigns by name. Missing ones are created with these columns."""
-    ids = unique_names.ids(tx, table, names.keys(), table.c.account == account) if names else {}
-    created_meanwhile = unique_names.errors(table, unavailable())
+    ids = crud.ids_by_name(tx, table, names.keys(), table.c.account == account) if names else {}
+    created_meanwhile = crud.name_errors(table, unavailable())
     created: dict[str, int] = {}
     for name in sorted(names.keys() - ids.keys(), key=lambda name: (folded(name), name)):
         if (key := folded(name)) not in created:

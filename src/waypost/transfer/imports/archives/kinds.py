@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, exists, select
 
-from waypost.db import unique_names
+from waypost.db import crud
 from waypost.db.schema.nouns import NOUNS, has_page, referred_first
 from waypost.items.domains import ops as domains
 from waypost.items.functions import FUNCTIONS
@@ -35,7 +35,7 @@ def equal_item(tx: Connection, account: int, kind: str, columns: Mapping[str, An
     """Return the account's item that is like a new one with these columns."""
     noun, table = NOUNS[kind], NOUNS[kind].table
     if noun.is_named_once:
-        return unique_names.find(tx, table, columns["name"], table.c.account == account)
+        return crud.find_by_name(tx, table, columns["name"], table.c.account == account)
     values = {name: columns.get(name) for name in noun.same}
     is_same = [table.c[name] == (_default(table, name) if value is None else value) for name, value in values.items()]
     query = select(table.c.id).where(table.c.account == account, *is_same).order_by(table.c.id)
