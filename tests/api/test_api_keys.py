@@ -14,7 +14,6 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost.auth import api_keys as auth_api_keys
-from waypost.auth import key_limits
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -152,7 +151,7 @@ def test_internal_error_returns_request_id_only(ana: Person, monkeypatch: pytest
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("secret words of the inside")
 
-    for module, name in ((ops, "get"), (key_limits, "claim")):  # behind the context, and in it
+    for module, name in ((ops, "get"), (auth_api_keys, "claim")):  # behind the context, and in it
         with monkeypatch.context() as patch, capture_logs():  # a traceback is long
             patch.setattr(module, name, crash)
             response = ana.call("GET", "/account")

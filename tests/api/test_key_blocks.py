@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from tests.conftest import Person
 from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from waypost.auth import api_keys
-from waypost.auth.key_limits import ApiKeyLimiter
+from waypost.auth.api_keys import ApiKeyLimiter
 from waypost.core import credentials
 from waypost.db.database import Database
 from waypost.db.schema import accounts

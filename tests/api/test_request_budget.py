@@ -19,8 +19,8 @@ from tests.support.bios import picture_url
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, empty, ok, server
 from tests.support.qr_decoders import png
-from waypost.api import request_budget
-from waypost.api.request_budget import MAX_FETCHES
+from waypost.api import context
+from waypost.api.context import MAX_FETCHES
 from waypost.auth import api_keys
 from waypost.core.settings import Settings
 from waypost.db.schema import accounts
@@ -133,7 +133,7 @@ def test_single_request_with_one_fetch_counts_once(ana: Person, internet: FakeIn
 
 @pytest.mark.parametrize("path", ["/bulk", "/qr/bulk"])
 def test_drawn_codes_of_request_are_limited(ana: Person, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr(request_budget, "_MAX_CODES", 3)
+    monkeypatch.setattr(context, "_MAX_CODES", 3)
     codes = [{"type": "text", "data": str(number)} for number in range(5)]
     items = [{"action": "create", "noun": "qr", "fields": code} for code in codes]
     results = ana.post(path, {"items": items} if path == "/bulk" else {"codes": codes})["results"]
@@ -143,7 +143,7 @@ def test_drawn_codes_of_request_are_limited(ana: Person, monkeypatch: pytest.Mon
 
 def test_copies_of_pictures_of_request_are_limited(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = picture_url(size=(300, 300))
-    monkeypatch.setattr(request_budget, "_MAX_COPIED_BYTES", 3 * len(picture))
+    monkeypatch.setattr(context, "_MAX_COPIED_BYTES", 3 * len(picture))
     pages = [{"name": f"Page {number}", "avatar": picture} for number in range(40)]
     results = bulk(ana, *({"action": "create", "noun": "bio", "fields": page} for page in pages))
     statuses = [result["status"] for result in results]
@@ -155,7 +155,7 @@ def test_copies_of_pictures_of_request_are_limited(ana: Person, monkeypatch: pyt
 def test_request_that_takes_too_long_refuses_further_items(
     ana: Person, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setattr(request_budget, "_MAX_ITEM_SECONDS", -1)
+    monkeypatch.setattr(context, "_MAX_ITEM_SECONDS", -1)
     code = {"type": "text", "data": "x"}
     item = {"action": "create", "noun": "qr", "fields": code}
     (result,) = ana.post(path, {"items": [item]} if path == "/bulk" else {"codes": [code]})["results"]

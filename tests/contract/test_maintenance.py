@@ -159,7 +159,7 @@ _ALWAYS_WRITE = {
     "admin/new_accounts.py": "command of the operator",
     "admin/two_factor_removal.py": "command of the operator",
     "api/idempotency.py": "claims of keys",
-    "auth/key_limits.py": "rate limits",
+    "auth/api_keys.py": "rate limits",
     "items/campaigns/public.py": "rotators",
     "clicks/ingest/ingester.py": "counted clicks",
     "dashboard/app.py": "last use of sessions",

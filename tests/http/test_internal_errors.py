@@ -19,7 +19,7 @@ from tests.support.visits import ACCEPT_HTML
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.http.internal_errors import InternalErrors
+from waypost.http.middleware import InternalErrors
 from waypost.server.app import build
 
 

@@ -16,7 +16,7 @@ from tests.support.server import Server, serving
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.server.load_shedding import LoadShedder
+from waypost.http.middleware import LoadShedder
 
 SLOW_FORM = (
     b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"

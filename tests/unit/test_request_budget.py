@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from waypost.api.context import RequestContext
-from waypost.api.request_budget import RequestBudget
+from waypost.api.context import RequestBudget, RequestContext
 from waypost.core.errors import Problem
 
 

@@ -15,7 +15,7 @@ from waypost.api.endpoints import handled
 from waypost.api.examples import Models, code_samples, example_of, fields_of, move_meaning_to_field
 from waypost.api.responses import unknown_path
 from waypost.core.errors import Kind
-from waypost.http.security_headers import ISOLATION
+from waypost.http.middleware import ISOLATION
 
 RATE_HEADERS = {
     "X-RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},

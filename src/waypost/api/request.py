@@ -19,20 +19,27 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from waypost.api import idempotency, request_body
-from waypost.api.context import Change, RequestContext, WorkerResources, key_required, read_only_key
+from waypost.api.context import (
+    Abandoned,
+    Change,
+    RequestBudget,
+    RequestContext,
+    WorkerResources,
+    key_required,
+    read_only_key,
+)
 from waypost.api.endpoints import Endpoint, EndpointTable, Input, parse_query
-from waypost.api.request_budget import Abandoned, RequestBudget
 from waypost.api.responses import failure_response, problem_response, unknown_path
 from waypost.api.threads import RequestThreads
-from waypost.auth.key_limits import ApiKeyLimiter, Usage
+from waypost.auth.api_keys import ApiKeyLimiter, Usage
 from waypost.core import clock, credentials
 from waypost.core.actor import Actor, Origin
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.languages import negotiate_language
 from waypost.core.metrics import Meter
 from waypost.http.client_ip import client_ip, network_of
-from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
+from waypost.http.middleware import REQUEST_ID
 
 PREFIX = "/api"
 STATISTICS_AGE = "X-Statistics-Age"

@@ -37,8 +37,8 @@ from waypost.http import csrf
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.csrf import verify_csrf_token
-from waypost.http.internal_errors import REQUEST_ID
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
+from waypost.http.middleware import REQUEST_ID
 from waypost.http.multipart import MultipartReader
 from waypost.media.favicons import Favicons
 

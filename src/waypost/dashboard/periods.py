@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, select
 
-from waypost.api.date_range import span
+from waypost.api.types import date_range
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats.reports import Interval, Span
 from waypost.core import clock, formats
@@ -165,7 +165,7 @@ def _chosen_span(context: PageContext, zone: ZoneInfo, bounds: Bounds | None) ->
     days = (_day(last, today) - _day(first, today)).days + 1
     if days < 1:
         raise invalid("from", "The first day must not be after the last one.")
-    requested_span = span(first, last, _interval(context, days), zone.key)
+    requested_span = date_range(first, last, _interval(context, days), zone.key)
     if bounds is None:
         return requested_span
     start, end = max(requested_span.start, bounds.first), min(requested_span.end, bounds.last)
@@ -212,7 +212,7 @@ def _year_before(day: date) -> date:
 
 def _days(context: PageContext, first: date, last: date, zone: ZoneInfo, bounds: Bounds | None) -> Span:
     interval = _interval(context, (last - first).days + 1, bounds)
-    return span(first.isoformat(), last.isoformat(), interval, zone.key)
+    return date_range(first.isoformat(), last.isoformat(), interval, zone.key)
 
 
 def _hours(first: int, after: int, zone: ZoneInfo) -> Span:

@@ -20,7 +20,7 @@ from waypost.http import connection_handoff, framing
 from waypost.http.client_ip import network_of
 from waypost.http.connection_handoff import HandoffChannel
 from waypost.http.framing import Refused
-from waypost.http.security_headers import ISOLATION
+from waypost.http.middleware import ISOLATION
 from waypost.http.server_sent_events import DRAINING
 
 MAX_HEADER_BYTES = 64 * 1024

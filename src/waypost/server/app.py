@@ -23,9 +23,8 @@ from waypost.dashboard.app import Dashboard
 from waypost.dashboard.routing import route_of_page
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
-from waypost.http.internal_errors import InternalErrors
 from waypost.http.mail import Mailer
-from waypost.http.security_headers import SecurityHeaders
+from waypost.http.middleware import InternalErrors, SecurityHeaders
 from waypost.http.webhooks import Webhooks
 from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft

@@ -27,10 +27,9 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.http.client_ip import is_direct_from
-from waypost.http.security_headers import header_of
+from waypost.http.middleware import LoadShedder, header_of
 from waypost.items.accounts import first_sign_in
 from waypost.server import gauges
-from waypost.server.load_shedding import LoadShedder
 from waypost.storage.cleanup import StorageCleaner
 from waypost.transfer.imports import uploads
 from waypost.urls.hostnames import has_dashboard, is_own

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from waypost.core.errors import Kind, Problem
 from waypost.core.uris import MAX_QUERY, encoded
 from waypost.http.body_headers import refuse_partial_or_encoded
-from waypost.http.security_headers import header_of
+from waypost.http.middleware import header_of
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.storage.store import StorageUnavailable
 from waypost.urls import alias_namespace, alias_rules

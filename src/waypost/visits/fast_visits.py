@@ -12,7 +12,7 @@ from waypost.core.settings import Settings
 from waypost.core.uris import MAX_QUERY, encoded
 from waypost.http.compression import content_coding
 from waypost.http.framing import HOST_HEADER
-from waypost.http.security_headers import HSTS
+from waypost.http.middleware import HSTS
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN

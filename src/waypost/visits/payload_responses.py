@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from waypost.core.uris import to_uri
 from waypost.http import file_names
-from waypost.http.security_headers import NOSNIFF
+from waypost.http.middleware import NOSNIFF
 from waypost.media.qrcode.payloads import Content
 from waypost.visits.i18n import translatable
 from waypost.visits.responses import NO_STORE, PageRenderer

@@ -30,8 +30,8 @@ from waypost.api.responses import failure_body, problem_response
 from waypost.api.threads import RequestThreads
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
-from waypost.http import internal_errors
-from waypost.http.internal_errors import REQUEST_ID
+from waypost.http import middleware
+from waypost.http.middleware import REQUEST_ID
 from waypost.integrations.mcp import (
     bio_pages,
     campaigns,
@@ -146,7 +146,7 @@ class McpApp:
         try:
             return await self._threads.run(partial(tool.call, scope[_CONTEXT], parameters.arguments or {}))
         except Exception as error:  # noqa: BLE001  # the outermost edge of a tool
-            internal_errors.record(self._resources.meter, scope[REQUEST_ID], error)
+            middleware.record_error(self._resources.meter, scope[REQUEST_ID], error)
             return failure(internal(scope))
 
 

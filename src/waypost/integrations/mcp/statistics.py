@@ -9,8 +9,7 @@ import mcp_types as types
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from waypost.api import date_range
-from waypost.api.types import ItemId, Line
+from waypost.api.types import ItemId, Line, date_range
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Interval, Report, Span, VisitCounts
 from waypost.clicks.stats.subjects import Subject
@@ -111,7 +110,7 @@ def _item(context: ToolContext, arguments: DescribeStatistics) -> tuple[str, int
 def _span(arguments: DescribeStatistics) -> Span:
     """Return the span with points of a day, a week or a month, so that there are few. Raises INVALID."""
     try:
-        days = date_range.span(arguments.first_day, arguments.last_day, "month", arguments.timezone)
+        days = date_range(arguments.first_day, arguments.last_day, "month", arguments.timezone)
     except Problem as problem:
         raise _with_own_names(problem) from problem
     length = (days.end - days.start).days + 1

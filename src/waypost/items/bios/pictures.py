@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
 
-from waypost.api.context import RequestContext
-from waypost.api.request_budget import RequestBudget
+from waypost.api.context import RequestBudget, RequestContext
 from waypost.core.errors import in_entry, invalid
 from waypost.db.schema import bio_pictures
 from waypost.items.bios import picture_names

@@ -9,10 +9,9 @@ from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Change, Context, RequestContext
-from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
-from waypost.api.types import Id, Line, Name, PathId, Positive, ShortUrl
+from waypost.api.types import Id, Line, Name, PathId, Positive, RequestedSpan, ShortUrl
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Report
 from waypost.items.campaigns import ops

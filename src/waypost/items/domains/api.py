@@ -9,10 +9,9 @@ from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Change, Context, RequestContext
-from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
-from waypost.api.types import Color, Id, PathId, Url
+from waypost.api.types import Color, Id, PathId, RequestedSpan, Url
 from waypost.core.errors import Problem
 from waypost.items.domains import ops, ownership_check
 from waypost.media.branding import store as brands

@@ -12,11 +12,10 @@ from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost.api import pagination
 from waypost.api.context import Change, Context, RequestContext
-from waypost.api.date_range import RequestedSpan
 from waypost.api.endpoints import handled
 from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse
-from waypost.api.types import MultilineText, PathId
+from waypost.api.types import MultilineText, PathId, RequestedSpan
 from waypost.core import clock, credentials
 from waypost.core.errors import invalid
 from waypost.db.crud import Page

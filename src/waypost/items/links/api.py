@@ -8,10 +8,9 @@ from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Change, Context, JoinedChange, RequestContext
-from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Partial
 from waypost.api.responses import MessageResponse, ReportResponse
-from waypost.api.types import MultilineText, PathId
+from waypost.api.types import MultilineText, PathId, RequestedSpan
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.core import clock

@@ -12,10 +12,9 @@ from sqlalchemy import Connection
 
 from waypost.api import examples, pagination
 from waypost.api.context import Change, Context, RequestContext
-from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Partial
 from waypost.api.responses import Failure, MessageResponse, ReportResponse
-from waypost.api.types import PathId, whole_number
+from waypost.api.types import PathId, RequestedSpan, whole_number
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.core.errors import Problem, invalid

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from waypost.api.context import Context
-from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import ReportResponse
+from waypost.api.types import RequestedSpan
 from waypost.clicks.stats import stored_visits
 from waypost.http import file_names
 

@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from waypost.api.request_budget import RequestBudget
+from waypost.api.context import RequestBudget
 from waypost.api.responses import validation_problem
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings

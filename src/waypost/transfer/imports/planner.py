@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeGuard
 
 from sqlalchemy import Connection, select
 
-from waypost.api.request_budget import RequestBudget
+from waypost.api.context import RequestBudget
 from waypost.core import clock, credentials
 from waypost.core.errors import Problem, invalid
 from waypost.core.settings import Settings

@@ -20,7 +20,7 @@ from waypost.core import clock
 from waypost.core.uris import to_uri
 from waypost.http.compression import ContentCoding
 from waypost.http.delivery import Delivery
-from waypost.http.security_headers import add_isolation
+from waypost.http.middleware import add_isolation
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
 from waypost.visits.domain_record import DomainView

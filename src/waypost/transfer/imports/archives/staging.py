@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from sqlalchemy import Connection, select
 
-from waypost.api.request_budget import RequestBudget
+from waypost.api.context import RequestBudget
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database

@@ -1,16 +1,24 @@
-"""Load shedding: answer 503 at once when a new request would have to wait longer than 5 s.
+"""The middleware of all applications: security headers, internal errors and load shedding.
 
-Memory use stays bounded when the database is slow. The fast path is not affected. A network that causes the overload is
-rejected first, so that it cannot lock others out. A request counts only while the service works on it: a client that
-sends its body slowly takes nothing from others, and gets 408 when it is too slow.
+Every response that has no policy of its own gets one: nothing runs and no origin is shared (ADR 8). Internal errors are
+counted, logged and named in one place, with the id that the client gets.
+
+Load shedding answers 503 at once when a new request would have to wait longer than 5 s. Memory use stays bounded when
+the database is slow. The fast path is not affected. A network that causes the overload is rejected first, so that it
+cannot lock others out. A request counts only while the service works on it: a client that sends its body slowly takes
+nothing from others, and gets 408 when it is too slow.
 """
 
 import asyncio
 import time
+import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from starlette.responses import JSONResponse
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.core.errors import Kind
@@ -18,6 +26,20 @@ from waypost.core.metrics import Meter
 from waypost.core.settings import Network
 from waypost.http.client_ip import client_ip, network_of
 
+NOSNIFF = {"X-Content-Type-Options": "nosniff"}
+ISOLATION = {
+    **NOSNIFF,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""For responses other than pages, such as JSON and errors: a window that opens one cannot access our origin."""
+HSTS = "max-age=31536000"
+"""Strict-Transport-Security of hosts that are https only."""
+_NOT_MODIFIED = 304  # its headers would replace those of the cached response
+REQUEST_ID = "waypost.request_id"
+"""Key of the request's id in its scope. Every request has one."""
+_REQUEST_ID_HEADER = "X-Request-Id"
+_log = structlog.get_logger("requests")
 _MAX_WAITING = 1000  # requests
 _MIN_WAITING = 50  # requests that are always accepted
 _FAIR_SHARE = 5  # requests of one network that are accepted even if other networks cause an overload
@@ -28,6 +50,94 @@ _SMOOTHING = 0.05  # weight of the newest interval in the moving average
 _RETRY_SECONDS = 2
 _BODY_SECONDS = 10.0
 _MIN_BODY_RATE = 16 * 1024  # bytes per second, after the first seconds
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds missing security headers. Redirects stay as they are: they never become a page."""
+
+    def __init__(self, app: ASGIApp, *, is_https_only: Callable[[str], bool]) -> None:
+        """`is_https_only` returns whether browsers must use HTTPS for the host of a `Host` header."""
+        self._app = app
+        self._is_https_only = is_https_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._add(scope, message)
+            await send(message)
+
+        await self._app(scope, receive, send_secured)
+
+    def _add(self, scope: Scope, message: Message) -> None:
+        headers = MutableHeaders(raw=list(message["headers"]))
+        if self._is_https_only(header_of(scope, b"host")):
+            headers.raw.insert(0, (b"strict-transport-security", HSTS.encode()))
+        if message["status"] != _NOT_MODIFIED and "location" not in headers:
+            add_isolation(headers)
+        message["headers"] = headers.raw
+
+
+def add_isolation(headers: MutableHeaders) -> None:
+    """Add the headers that keep a response from running or sharing an origin, unless it has a policy of its own."""
+    for name, value in (NOSNIFF if "content-security-policy" in headers else ISOLATION).items():
+        headers.setdefault(name, value)
+
+
+def header_of(scope: Scope, name: bytes) -> str:
+    """Return the value of the first header with a lower-case name; "" without one."""
+    return next((value for key, value in scope["headers"] if key == name), b"").decode("latin-1")
+
+
+class InternalErrors:
+    """ASGI middleware around all applications.
+
+    An application answers an exception that it did not expect in its own format and raises it again, so that it is
+    counted and logged here. An exception without a response is answered here.
+    """
+
+    def __init__(self, app: ASGIApp, meter: Meter) -> None:
+        self._app = app
+        self._meter = meter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope[REQUEST_ID] = request_id = uuid.uuid4().hex
+        is_started = False
+
+        async def send_identified(message: Message) -> None:
+            nonlocal is_started
+            if message["type"] == "http.response.start":
+                is_started = True
+                if message["status"] == 500:
+                    headers = MutableHeaders(raw=list(message.get("headers", ())))
+                    headers.setdefault(_REQUEST_ID_HEADER, request_id)
+                    message["headers"] = headers.raw
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_identified)
+        except ClientDisconnect:
+            response = Response(status_code=400)
+        except Exception as error:  # noqa: BLE001  # the outermost edge of a request
+            record_error(self._meter, request_id, error)
+            message = f"Internal error. If it happens again, report this request id: {request_id}\n"
+            response = Response(message, 500, media_type="text/plain", headers={"Cache-Control": "no-store"})
+        else:
+            return
+        if not is_started:
+            await response(scope, receive, send_identified)
+
+
+def record_error(meter: Meter, request_id: str, error: Exception) -> None:
+    """Count and log the exception that is handled now, which a request did not expect."""
+    meter.count("errors")
+    _log.exception("request failed", request_id=request_id, error=type(error).__name__)
 
 
 class LoadShedder:
@@ -52,7 +162,7 @@ class LoadShedder:
             self._meter.count("shed")
             await _overloaded()(scope, receive, send)
             return
-        request = _Request(self, network, receive, send, has_deadline=not self._has_uploads)
+        request = _ShedRequest(self, network, receive, send, has_deadline=not self._has_uploads)
         self.begin(network)
         try:
             await self._app(scope, request.receive, request.send)
@@ -93,7 +203,7 @@ class LoadShedder:
         return is_stalled or waiting >= _MAX_WAITING or waiting * self._interval > self._max_wait
 
 
-class _Request:
+class _ShedRequest:
     """The channels of one request. It is not counted while it waits for its client."""
 
     def __init__(self, shedder: LoadShedder, network: str, receive: Receive, send: Send, *, has_deadline: bool) -> None:
