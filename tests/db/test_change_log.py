@@ -12,8 +12,8 @@ from waypost.db import change_log
 from waypost.db.change_log import Change, LogPosition
 from waypost.db.database import Database
 from waypost.visits.cache import Cache, CacheInvalidator, HotResponse
-from waypost.visits.domain_record import OWN_HOST
 from waypost.visits.link_record import LinkView
+from waypost.visits.record_queries import OWN_HOST
 
 NOW = 1_800_000_000
 TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, "", "public")

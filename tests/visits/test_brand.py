@@ -12,7 +12,7 @@ from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.media.branding.colors import accents
 from waypost.visits.cache import Cache
-from waypost.visits.domain_record import DomainView
+from waypost.visits.record_queries import DomainView
 
 HOST = "go.acme.example"
 SERVICE = Brand("Service <i>", "#8a1f5c")

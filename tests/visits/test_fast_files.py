@@ -18,9 +18,9 @@ from waypost.core.settings import Settings
 from waypost.http.connection import LimitedProtocol
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.download_grants import DownloadGrant, Visitor
+from waypost.visits import writers
 from waypost.visits.fast_path import FastPathProtocol
 from waypost.visits.record_queries import FileView, resolve
-from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # downloads that are taken in one transaction
 CONTENT = b"a small file"
@@ -175,7 +175,7 @@ def _left(client: ProtocolClient, alias: str = "few") -> bytes:
 
 
 def test_page_of_limited_file_needs_no_slow_path(client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(asgi, "respond")
+    monkeypatch.delattr(writers, "respond")
     for left in (b"3", b"2", b"1"):
         assert [_left(client), _left(client)] == [left, left]
         assert _flags(client) == []

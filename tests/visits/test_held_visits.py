@@ -12,9 +12,8 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.observed_database import ObservedDatabase
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.core.settings import Settings
-from waypost.visits import batcher
+from waypost.visits import batcher, writers
 from waypost.visits.fast_path import FastPathProtocol
-from waypost.visits.writers import asgi
 
 pytestmark = ON_BOTH_DATABASES  # visits that wait for a read or a click in the event loop or in a thread
 END = b" HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n"
@@ -277,7 +276,7 @@ def test_refusals_need_no_asgi_request(client: ProtocolClient, monkeypatch: pyte
     aliases = ("limited", "replaced", "off", "missing")
     client.finish([client.begin(f"/{alias}") for alias in aliases])
     client.new_journal_lines()
-    monkeypatch.delattr(asgi, "respond")
+    monkeypatch.delattr(writers, "respond")
     responses = client.finish([client.begin(f"/{alias}") for alias in aliases * 2])
     assert [response[9:12] for response in responses] == [b"410", b"302", b"403", b"404"] * 2
     assert b"location: https://example.com/over\r\n" in responses[1]

@@ -63,7 +63,7 @@ Preview = Callable[[str, Mapping[str, Any]], Response]
 
 
 class DryRun(Protocol):
-    """Evaluates a link without a visit (`items/links/public.py`): the reason for no redirect, and the destination."""
+    """Evaluates a link without a visit (`interstitials/link_visits.py`): reason for no redirect, and destination."""
 
     def __call__(
         self, tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str

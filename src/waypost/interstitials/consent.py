@@ -10,8 +10,8 @@ from starlette.responses import Response
 from waypost.db import moved_items
 from waypost.interstitials.render import CONSENT_COOKIE, CONSENT_PURPOSE, interstitial_response
 from waypost.interstitials.select import Consent, consent_scope
-from waypost.visits.blocked_urls import without_blocked_link
 from waypost.visits.link_record import LinkView, find_link
+from waypost.visits.record_queries import without_blocked_link
 from waypost.visits.request import read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.visitor_services import Services

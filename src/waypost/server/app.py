@@ -26,11 +26,11 @@ from waypost.db.maintenance import MaintenanceMode
 from waypost.http.mail import Mailer
 from waypost.http.middleware import InternalErrors, SecurityHeaders
 from waypost.http.webhooks import Webhooks
+from waypost.interstitials.link_visits import dry_run
 from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.items.files.file_visits import FileVisits
-from waypost.items.links.public import dry_run
 from waypost.media.favicons import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.server.routers import (

@@ -23,6 +23,7 @@ from waypost.dashboard.trash import pages as trash_pages
 from waypost.integrations.connections.pages import pages as connections_pages
 from waypost.integrations.connections.web_app import pages as web_app_pages
 from waypost.interstitials.consent import answer_consent
+from waypost.interstitials.link_visits import LINKS
 from waypost.interstitials.render import CONSENT_PATH, MAX_CONSENT_QUERY
 from waypost.items.accounts.admin_api import router as admin_accounts_router
 from waypost.items.accounts.api import router as accounts_router
@@ -53,7 +54,6 @@ from waypost.items.links.bulk_pages import pages as link_bulk_pages
 from waypost.items.links.list_pages import pages as link_list_pages
 from waypost.items.links.pages import pages as links_pages
 from waypost.items.links.preview_pages import pages as link_preview_pages
-from waypost.items.links.public import LINKS
 from waypost.items.links.views import pages as link_views_pages
 from waypost.items.moderation.pages import pages as moderation_pages
 from waypost.items.moderation.public import report

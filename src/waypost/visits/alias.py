@@ -12,14 +12,13 @@ from waypost.clicks import journal
 from waypost.http.client_ip import is_private
 from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import alias_path
-from waypost.visits.domain_record import DomainView
+from waypost.visits import writers
 from waypost.visits.host_routes import refuse_host
 from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Redirection, Refused, Rule
-from waypost.visits.record_queries import Resolved
+from waypost.visits.record_queries import DomainView, Resolved
 from waypost.visits.request import VisitRequest, read_visit, request_host
 from waypost.visits.responses import redirect
 from waypost.visits.visitor_services import Handler, Services
-from waypost.visits.writers import asgi
 
 
 @dataclass(frozen=True)
@@ -76,13 +75,13 @@ async def _visit(request: Request, services: Services, alias: str, kinds: dict[t
     blocked = await services.visits.blocklist()
     if record is None:
         domain = await services.visits.find_domain(visit.host)
-        return await asgi.respond(request, services, visit, unknown_outcome(visit, domain, blocked))
+        return await writers.respond(request, services, visit, unknown_outcome(visit, domain, blocked))
     if request.method == "POST" and not kinds[type(record)].accepts_form(record):
         # There is no form, and a visit is a GET (decision 47).
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect(f"{alias_path(visit.alias)}{query}", status=303)
     rule = services.rules[type(record)]
-    return await asgi.respond(request, services, visit, rule(services.visits, visit, record, blocked))
+    return await writers.respond(request, services, visit, rule(services.visits, visit, record, blocked))
 
 
 def unknown_outcome(visit: VisitRequest, domain: DomainView | None, blocked: Blocklist) -> Outcome:
@@ -99,7 +98,7 @@ async def respond_missing(request: Request, services: Services, visit: VisitRequ
     """Log a visit to something else than an alias that is not there, and return the error page."""
     domain = await services.visits.find_domain(visit.host)
     log = () if domain is None else missing_log(domain)
-    return await asgi.respond(request, services, visit, Refused("missing", log))
+    return await writers.respond(request, services, visit, Refused("missing", log))
 
 
 def missing_log(domain: DomainView) -> Log:

@@ -25,7 +25,7 @@ from waypost.storage.store import StorageUnavailable
 from waypost.urls import alias_namespace, alias_rules
 from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.urls.hostnames import host_of, is_own
-from waypost.visits.domain_record import DomainView
+from waypost.visits.record_queries import DomainView
 from waypost.visits.request import HOST_KEY
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
 from waypost.visits.visit import VisitService

@@ -24,8 +24,7 @@ from waypost.db.change_log import NEW_ALIASES, Change, LogPosition, Name
 from waypost.db.database import Database
 from waypost.db.notifications import Wakeup
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.domain_record import DomainView
-from waypost.visits.record_queries import Resolved
+from waypost.visits.record_queries import DomainView, Resolved
 
 K = TypeVar("K")
 V = TypeVar("V")

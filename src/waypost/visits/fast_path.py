@@ -42,7 +42,7 @@ from waypost.visits.request_sniffer import (
     RequestFields,
     RequestSniffer,
 )
-from waypost.visits.writers.protocol import DeliveredResponse, ResponseBatch, Turn
+from waypost.visits.writers import DeliveredResponse, ResponseBatch, Turn
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""

@@ -20,12 +20,12 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits.alias import unknown_outcome
 from waypost.visits.cache import Cache, HotBody, HotResponse, RequestedHost, page_key
 from waypost.visits.decide import RefusalReason, public_code
-from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import Content, Deferred, Log, NeedsRequest, Outcome, Page, Redirection, Refused
+from waypost.visits.record_queries import DomainView
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import MAX_HOST
 from waypost.visits.visitor_services import Services
-from waypost.visits.writers.protocol import (
+from waypost.visits.writers import (
     PageView,
     content_of,
     delivery_response,

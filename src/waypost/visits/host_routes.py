@@ -13,8 +13,8 @@ from waypost.media.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.url_parts import with_queries
-from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
+from waypost.visits.record_queries import DomainView
 from waypost.visits.request import request_host
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, NO_STORE, json_error, redirect
 from waypost.visits.visitor_services import Services

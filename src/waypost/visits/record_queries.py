@@ -1,4 +1,8 @@
-"""Resolve hosts and aliases to the records of links, QR codes, files and bio pages, by indexed reads."""
+"""Resolve hosts and aliases to the records of links, QR codes, files and bio pages, and to domains, by indexed reads.
+
+Records are without the URLs that the administrator has blocked (decision 64). That applies when a record is read, not
+at every visit: a change of the blocklist invalidates the whole cache.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -25,15 +29,22 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 
 from waypost.core.errors import Problem
-from waypost.core.settings import Settings
+from waypost.core.settings import ROOT_PAGE, Settings
 from waypost.db.change_log import Name
 from waypost.db.schema import accounts, aliases, bios, domains, files, links, qrs
 from waypost.db.statements import DriverSelect
+from waypost.media.branding import store
+from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.media.qrcode import payloads
 from waypost.media.qrcode.payloads import Content, Data, Type
+from waypost.urls import hostnames
 from waypost.urls.alias_namespace import OWN
-from waypost.visits.link_record import LINK_COLUMNS, LinkView, link_of, read_link
+from waypost.urls.blocklist import Blocklist
+from waypost.visits.link_record import LINK_COLUMNS, Interstitials, LinkView, link_of, read_link
 from waypost.visits.picture_sizes import Size, read_sizes
+
+_URL_FIELDS = ("url", "link", "image", "site")
+"""The fields of a bio block that can hold a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,3 +309,86 @@ _LINKS = DriverSelect(
     )
 )
 _NO_LINK = (None,) * len(LINK_COLUMNS)
+
+
+def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved | None:
+    """Return the record without blocked URLs on its page."""
+    if isinstance(resolved, LinkView):
+        return without_blocked_link(resolved, blocklist)
+    if isinstance(resolved, QrView) and resolved.content and blocklist:
+        return replace(resolved, is_blocked=any(map(blocklist.blocks, resolved.content.urls())))
+    if isinstance(resolved, BioView) and blocklist:
+        return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
+    return resolved
+
+
+def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
+    """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
+    if not (link.interstitials and blocklist):
+        return link
+    return link._replace(interstitials=_without_blocked_urls(link.interstitials, blocklist))
+
+
+def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:
+    """Mark a block that contains a blocked URL. Pages omit it, and its own URL shows the reason."""
+    is_blocked = any(blocklist.blocks(str(block[name])) for name in _URL_FIELDS if block.get(name))
+    return {**block, "blocked": True} if is_blocked else block
+
+
+def _without_blocked_urls(interstitials: Interstitials, blocklist: Blocklist) -> Interstitials:
+    def allowed(url: str) -> str:
+        return "" if blocklist.blocks(url) else url
+
+    card, splash, overlay = interstitials.card, interstitials.splash, interstitials.overlay
+    if splash is not None:
+        splash = replace(splash, link=allowed(splash.link), banner=allowed(splash.banner), logo=allowed(splash.logo))
+    return replace(
+        interstitials,
+        card=replace(card, image=allowed(card.image)) if card else None,
+        splash=splash,
+        overlay=replace(overlay, link=allowed(overlay.link), image=allowed(overlay.image)) if overlay else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DomainView:
+    """A branded domain as a visit needs it. The service's own host has id 0 and account 0.
+
+    `host` is that of its aliases, with or without the `www.` of the request.
+    """
+
+    id: int
+    account: int
+    host: str
+    scheme: str
+    redirectroot: str
+    redirect404: str
+    ignorecase: bool = False
+    brand: Brand = NO_BRAND
+    """That of the domain, or of the installation."""
+    has_root_page: bool = False
+    """True if the root URL of the own host is a page for visitors, not a redirect."""
+
+    @property
+    def has_front_page(self) -> bool:
+        """Return whether the root URL is for visitors. On the own host it can redirect to the dashboard instead."""
+        return self.has_root_page or bool(self.redirectroot)
+
+
+OWN_HOST = DomainView(0, 0, OWN, "", "", "")
+_DOMAIN_COLUMNS = ("id", "account", "host", "scheme", "redirectroot", "redirect404", "ignorecase")
+_BRAND_COLUMNS = ("brandname", "brandcolor", "brandlogo")
+_DOMAIN = select(*(domains.c[name] for name in (*_DOMAIN_COLUMNS, *_BRAND_COLUMNS))).where(hostnames.is_named("host"))
+
+
+def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
+    """Return the branded domain that answers a host name; None for an unregistered host."""
+    if host == OWN:
+        has_page = settings.root_redirect == ROOT_PAGE
+        own = replace(OWN_HOST, redirect404=settings.not_found_redirect, brand=store.of_installation(tx))
+        return replace(own, redirectroot="" if has_page else settings.root_redirect, has_root_page=has_page)
+    row = tx.execute(_DOMAIN, hostnames.named("host", host)).first()
+    if row is None:
+        return None
+    brand = Brand(*row[len(_DOMAIN_COLUMNS) :]).or_else(store.of_installation(tx))
+    return replace(DomainView(*row[: len(_DOMAIN_COLUMNS)]), brand=brand)

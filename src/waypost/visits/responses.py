@@ -21,8 +21,8 @@ from waypost.http.compression import compress
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason, public_code
-from waypost.visits.domain_record import DomainView
 from waypost.visits.i18n import translatable
+from waypost.visits.record_queries import DomainView
 from waypost.visits.request import MAX_REFERRER, REFERRER_KEY
 
 NO_STORE = {"Cache-Control": "private, no-store"}

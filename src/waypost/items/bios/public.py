@@ -21,6 +21,7 @@ from waypost.urls import validation
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import report_url
+from waypost.visits import writers
 from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
 from waypost.visits.i18n import translatable
@@ -31,7 +32,6 @@ from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_json
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import Services
-from waypost.visits.writers import asgi
 
 _CONFIRMED_COOKIE = "wp_sure"
 _CONFIRMED_SECONDS = 86_400
@@ -55,7 +55,7 @@ async def _show(request: Request, services: Services, visit: VisitRequest, *, bi
         title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
     page = partial(_page, bio=bio, settings=services.settings, forms=await _forms(services, bio))
-    response = await asgi.respond(request, services, visit, Page(page, _log(bio)))
+    response = await writers.respond(request, services, visit, Page(page, _log(bio)))
     if not wants_json(request) and request.query_params.get("sure") == "1":
         _set_confirmed(response, bio, services.settings)
     return response

@@ -7,15 +7,15 @@ from sqlalchemy import Connection
 
 from waypost.clicks import journal
 from waypost.core import clock
-from waypost.interstitials.link_outcome import link_outcome
+from waypost.interstitials.link_visits import link_outcome
 from waypost.items.campaigns import rotator
 from waypost.items.campaigns.rotator import Rotator, RotatorVisit
 from waypost.urls import blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
-from waypost.visits.blocked_urls import without_blocked_link
 from waypost.visits.link_record import LinkView, find_link
 from waypost.visits.outcome import JournalFields, Outcome
+from waypost.visits.record_queries import without_blocked_link
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import VisitService
 

@@ -11,13 +11,13 @@ from waypost.items.campaigns.fast_rotator import RotatorChoice, rotator_outcome,
 from waypost.items.campaigns.rotator import Rotator
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url
+from waypost.visits import writers
 from waypost.visits.alias import respond_missing
 from waypost.visits.link_record import LinkView
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import redirect
 from waypost.visits.visit import is_valid_name
 from waypost.visits.visitor_services import Services
-from waypost.visits.writers import asgi
 
 _COOKIE = "wp_turn"
 _COOKIE_SECONDS = 30 * 86_400
@@ -40,7 +40,7 @@ async def visit_rotator(request: Request, services: Services) -> Response:
             return services.pages.refuse(request, "missing")
         return redirect(list_url(services.settings.base, campaign.username, campaign.slug, campaign.id))
     outcome = rotator_outcome(services.visits, visit, RotatorChoice(campaign, link), await services.visits.blocklist())
-    response = await asgi.respond(request, services, visit, outcome)
+    response = await writers.respond(request, services, visit, outcome)
     if response.status_code < 400 and campaign.sticky and visit.is_click and link.id != sticky_link:
         _set_sticky_link(response, slug, link.id, services.settings)
     return response

@@ -15,15 +15,14 @@ from waypost.http import media_types
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.file_server import UNLOCKED_COOKIE, set_cookie
 from waypost.urls.short_urls import alias_path, report_url, short_url
+from waypost.visits import writers
 from waypost.visits.alias import AliasKind
 from waypost.visits.decide import ExpiryReason
-from waypost.visits.domain_record import DomainView
 from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Page
-from waypost.visits.record_queries import FileView
+from waypost.visits.record_queries import DomainView, FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import DOMAIN_KEY, NO_STORE, PAGE_HEADERS, PageRenderer, redirect, wants_json, wants_page
 from waypost.visits.visitor_services import Services
-from waypost.visits.writers import asgi
 
 _UNITS: tuple[tuple[Literal["day", "hour", "minute"], int], ...] = (("day", 86_400), ("hour", 3600), ("minute", 60))
 _MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
@@ -37,7 +36,7 @@ async def show_file(request: Request, services: Services, visit: VisitRequest, *
         return services.pages.refuse(request, "guessing", kind="file")
     if not is_unlocked:
         if wants_page(request) and await _downloads_left(services, file) == 0:
-            return await asgi.respond(request, services, visit, late_outcome(file))
+            return await writers.respond(request, services, visit, late_outcome(file))
         return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
     if request.method == "POST" and wants_page(request):
         response = redirect(_download_path(file) if _wants_bytes(request) else alias_path(file.alias), status=303)
@@ -74,9 +73,9 @@ async def _visit_unlocked(
         return response or services.pages.refuse(request, "gone", kind="file")
     if shows_page(visit, is_download=_wants_bytes(request)):
         left = await _downloads_left(services, file)
-        return await asgi.respond(request, services, visit, page_outcome(visit, file, services.settings, left))
+        return await writers.respond(request, services, visit, page_outcome(visit, file, services.settings, left))
     response = await file_server.serve(request, services, visit, file, signer)
-    return response or await asgi.respond(request, services, visit, late_outcome(file))
+    return response or await writers.respond(request, services, visit, late_outcome(file))
 
 
 async def _downloads_left(services: Services, file: FileView) -> int | None:

@@ -1,4 +1,4 @@
-"""Outcomes of visits as bytes, which the HTTP protocol sends without an ASGI request.
+"""The two writers of the outcomes of visits: bytes, which the HTTP protocol sends without an ASGI request, and ASGI.
 
 The responses of one turn of the event loop are a batch: their clicks are written together, then they are sent.
 """
@@ -23,9 +23,11 @@ from waypost.http.delivery import Delivery
 from waypost.http.middleware import add_isolation
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.visits.cache import MAX_AGE_SECONDS, HotResponse
-from waypost.visits.domain_record import DomainView
-from waypost.visits.outcome import Content, JournalFields, Redirection
+from waypost.visits.outcome import Content, Deferred, JournalFields, NeedsRequest, Outcome, Page, Redirection
+from waypost.visits.record_queries import DomainView
+from waypost.visits.request import VisitRequest
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, redirect
+from waypost.visits.visitor_services import Services
 
 
 class PageView(NamedTuple):
@@ -172,3 +174,30 @@ class ResponseBatch:
         if self._default_headers[0] is not headers:
             self._default_headers = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
         return self._default_headers[1]
+
+
+async def respond(request: Request, services: Services, visit: VisitRequest, outcome: Outcome) -> Response:
+    """Log a visit, and return the response to it."""
+    if isinstance(outcome, Deferred):
+        outcome = await _result(outcome)
+    assert not isinstance(outcome, Content | Deferred), "a download needs a request here"
+    for fields in outcome.log:
+        services.visits.log_visit(fields.target, visit, fields.flags)
+    if isinstance(outcome, NeedsRequest):
+        return await outcome.handle(request, services, visit)
+    if isinstance(outcome, Page):
+        return outcome.render(request, services.pages)
+    if isinstance(outcome, Redirection):
+        services.meter.count("redirects", "full")
+        return redirect(outcome.url, status=303 if request.method == "POST" else 302)
+    return services.pages.refuse(request, outcome.reason)
+
+
+async def _result(deferred: Deferred) -> Outcome:
+    """Return the outcome, once the database has responded."""
+    future: asyncio.Future[Outcome | BaseException] = asyncio.get_running_loop().create_future()
+    deferred.begin(lambda result: None if future.done() else future.set_result(result))
+    outcome = await future
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
