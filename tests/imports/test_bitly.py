@@ -8,9 +8,9 @@ from tests.support.import_services import TOKEN, Service, running
 from tests.support.imports import applied_links, read_service
 from waypost.core.settings import Settings
 from waypost.transfer.imports.planner import Options
-from waypost.transfer.imports.sources import bitly, rate_limits, registry
-from waypost.transfer.imports.sources.bitly import BitlySource
-from waypost.transfer.imports.sources.rate_limits import Budgets, RateLimit
+from waypost.transfer.imports.sources import hosted_services, http_reader, registry
+from waypost.transfer.imports.sources.hosted_services import BitlySource
+from waypost.transfer.imports.sources.http_reader import Budgets, RateLimit
 
 
 def test_bitly_links_come_with_all_aliases_and_clicks_by_day(ana: Person, settings: Settings) -> None:
@@ -98,7 +98,7 @@ def _seconds_of_requests(requests: int, clock: _Clock, service: Service) -> floa
 
 
 def test_plans_with_the_same_token_share_the_limits_of_bitly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bitly, "_BUDGETS", Budgets(*bitly._BUDGETS._limits))
+    monkeypatch.setattr(hosted_services, "_BUDGETS", Budgets(*hosted_services._BITLY_BUDGETS._limits))
     clock = _Clock()
     with running(import_services.bitly()) as service:
         assert _seconds_of_requests(150, clock, service) == 0
@@ -112,7 +112,7 @@ def test_budgets_are_bounded_and_keep_no_token() -> None:
     first = budgets.of(TOKEN)
     assert (first.reserve(0), first.reserve(0), budgets.of(TOKEN).reserve(10)) == (0, 60, 110)
     assert TOKEN not in repr(vars(budgets))
-    for number in range(rate_limits._MAX_TOKENS):
+    for number in range(http_reader._MAX_TOKENS):
         budgets.of(f"other {number}")
-    assert len(budgets._budgets) == rate_limits._MAX_TOKENS
+    assert len(budgets._budgets) == http_reader._MAX_TOKENS
     assert budgets.of(TOKEN).reserve(10) == 0

@@ -17,7 +17,7 @@ from waypost.core.logging import configure
 from waypost.core.settings import Settings
 from waypost.db.schema import metadata
 from waypost.transfer.imports.sources import registry
-from waypost.transfer.imports.sources.chhoto import ChhotoSource
+from waypost.transfer.imports.sources.self_hosted_services import ChhotoSource
 
 CALLS = (
     *(("GET", "/import"), ("GET", "/import/rows"), ("GET", "/import/export"), ("POST", "/import/apply")),

@@ -27,7 +27,7 @@ from waypost.transfer.imports.plan_removal import Removal
 from waypost.transfer.imports.planner import Options, Source
 from waypost.transfer.imports.plans import Plan, State, canceled
 from waypost.transfer.imports.sources import registry
-from waypost.transfer.imports.sources.rate_limits import Patience
+from waypost.transfer.imports.sources.http_reader import Patience
 from waypost.transfer.imports.sources.registry import Service, ServiceOptions
 from waypost.transfer.imports.uploads import ImportFile
 

@@ -14,15 +14,9 @@ from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.http.safe_client import HostPorts
 from waypost.transfer.imports.planner import Source
 from waypost.transfer.imports.source_row import Record
-from waypost.transfer.imports.sources.bitly import BitlySource
-from waypost.transfer.imports.sources.chhoto import ChhotoSource
-from waypost.transfer.imports.sources.dub import DubSource
-from waypost.transfer.imports.sources.kutt import KuttSource
-from waypost.transfer.imports.sources.rate_limits import Patience
-from waypost.transfer.imports.sources.rebrandly import RebrandlySource
-from waypost.transfer.imports.sources.shlink import ShlinkSource
-from waypost.transfer.imports.sources.short_io import ShortIoSource
-from waypost.transfer.imports.sources.yourls import YourlsSource
+from waypost.transfer.imports.sources.hosted_services import BitlySource, DubSource, RebrandlySource, ShortIoSource
+from waypost.transfer.imports.sources.http_reader import Patience
+from waypost.transfer.imports.sources.self_hosted_services import ChhotoSource, KuttSource, ShlinkSource, YourlsSource
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
 LABELS: Mapping[Service, str] = {service: SOURCE_NAMES[service] for service in get_args(Service)}
