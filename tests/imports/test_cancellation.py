@@ -32,7 +32,7 @@ from waypost.transfer.imports import apply, planner, plans, runner
 from waypost.transfer.imports.batches import Cancellation
 from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.sources import registry
-from waypost.transfer.imports.sources.csv_columns import CsvSource
+from waypost.transfer.imports.sources.csv_files import CsvSource
 
 _CSV = f"alias,url\nspring,{SHOP}"
 _LINKS = "alias,url\n" + "\n".join(f"link-{number},{SHOP}/{number}" for number in range(1200))

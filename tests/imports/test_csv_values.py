@@ -8,7 +8,7 @@ import pytest
 
 from waypost.core.formats import DateOrder
 from waypost.transfer.imports.source_row import Record
-from waypost.transfer.imports.sources.csv_columns import CsvSource
+from waypost.transfer.imports.sources.csv_files import CsvSource
 
 NEW_YORK = ZoneInfo("America/New_York")
 

@@ -16,7 +16,7 @@ from waypost.items.moderation import blocklist
 from waypost.transfer.imports import plans
 from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.plans import BATCH, Conflicts
-from waypost.transfer.imports.sources.csv_columns import FIELDS
+from waypost.transfer.imports.sources.csv_files import FIELDS
 
 
 def _table_sizes(database: Database) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from waypost.transfer.imports import apply, planner, plans
 from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.plans import Row
 from waypost.transfer.imports.sources import registry
-from waypost.transfer.imports.sources.csv_columns import CsvSource
+from waypost.transfer.imports.sources.csv_files import CsvSource
 
 SHOP = "https://example.com/shop"
 EXPORTS = {

@@ -6,21 +6,30 @@ before it asks for many more records.
 
 import json
 import os
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
 
 from waypost.clicks.ingest.aggregate import VisitAttributes
 from waypost.core import bounded_json
-from waypost.core.errors import Problem
+from waypost.core.errors import Problem, invalid
+from waypost.core.formats import DateOrder
 from waypost.core.sandbox.channel import MAX_TEXT, MAX_VALUES, Channel
-from waypost.transfer.imports.archives.source import ArchiveSource
+from waypost.transfer.imports.archives import reader
+from waypost.transfer.imports.archives.source import ArchiveSource, Shape
 from waypost.transfer.imports.source_row import Clicks, Record
-from waypost.transfer.imports.sources import files
+from waypost.transfer.imports.sources import bio_page_services, sqlite_files
+from waypost.transfer.imports.sources.bio_page_services import LinkStackSource, LinktreeSource
+from waypost.transfer.imports.sources.csv_files import CsvSource
+from waypost.transfer.imports.sources.fields import MAX_VALUES as MAX_FILE_VALUES
+from waypost.transfer.imports.sources.fields import parse_json
+from waypost.transfer.imports.sources.sqlite_files import SqliteSource
+from waypost.transfer.imports.sources.yourls_dump import YourlsDumpSource
 
 BATCH = 500
 """Rows of a message at most."""
@@ -36,6 +45,14 @@ _COLUMNS = [
     for item in fields(Record)
     if item.name != "history"
 ]
+FileSource = ArchiveSource | CsvSource | LinkStackSource | LinktreeSource | SqliteSource | YourlsDumpSource
+_START = 65_536
+_MAX_BYTES = 32 * 1024 * 1024
+"""Bytes of a file that is read as a whole."""
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""The programs that compress files, by the first bytes of these. A ZIP archive is that of an account."""
+_OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0"  # .xls
+_STATEMENT = re.compile(rb"--|/\*|(?:SET|CREATE|DROP|INSERT|REPLACE|LOCK|USE|START|BEGIN)[ \t\r\n;]", re.IGNORECASE)
 
 
 def main(channel: Channel) -> None:
@@ -46,7 +63,7 @@ def main(channel: Channel) -> None:
             os.environ["SQLITE_TMPDIR"] = request["folder"]
         zone = ZoneInfo(request["zone"]) if request["zone"] else None
         source = stack.enter_context(
-            files.open_source(Path(request["path"]), request["columns"], zone, request["dates"], request["shapes"])
+            open_source(Path(request["path"]), request["columns"], zone, request["dates"], request["shapes"])
         )
         service = source.reader.service if isinstance(source, ArchiveSource) else None
         channel.send({"name": source.name, "ignored": source.ignored, "service": service})
@@ -59,7 +76,7 @@ def main(channel: Channel) -> None:
 class _Reader:
     """Answers requests: `actions` by name."""
 
-    def __init__(self, channel: Channel, source: files.FileSource) -> None:
+    def __init__(self, channel: Channel, source: FileSource) -> None:
         self._channel, self._source = channel, source
         self._records = _encoded(source, self._keep)
         self._histories: deque[tuple[int, Iterator[Clicks]]] = deque(maxlen=_KEPT_HISTORIES)
@@ -153,3 +170,48 @@ def _batch(rows: Iterator[bytes]) -> bytes:
         size += len(row)
         values += bounded_json.count_values(row)
     return b"[" + b",".join(batch) + b"]"
+
+
+@contextmanager
+def open_source(
+    path: Path, columns: Mapping[str, str | None], zone: ZoneInfo | None, dates: DateOrder, shapes: Mapping[str, Shape]
+) -> Iterator[FileSource]:
+    """Open a file. `shapes` are for archives. Raises INVALID on `file` or `column`, OSError."""
+    with path.open("rb") as file:
+        start = file.read(_START)
+        file.seek(0)
+        yield _source(path, file, start, shapes, lambda: CsvSource(file, columns, zone, dates), zone)
+
+
+def _source(
+    path: Path,
+    file: BinaryIO,
+    start: bytes,
+    shapes: Mapping[str, Shape],
+    read_csv: Callable[[], CsvSource],
+    zone: ZoneInfo | None,
+) -> FileSource:
+    if start.startswith(reader.MAGIC):
+        return ArchiveSource(file, shapes)
+    if start.startswith(_OLD_SPREADSHEET):
+        raise reader.spreadsheet()
+    if start.startswith(sqlite_files.MAGIC):
+        return SqliteSource(path)
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith((b"{", b"[", b"<")):
+        return _bio_pages(file, is_html=text.startswith(b"<"))
+    if (kind := next((kind for magic, kind in _COMPRESSED.items() if start.startswith(magic)), "")) != "":
+        raise reader.packed(kind)
+    if _STATEMENT.match(text):
+        return YourlsDumpSource(file, zone=zone)
+    return read_csv()
+
+
+def _bio_pages(file: BinaryIO, *, is_html: bool) -> LinkStackSource | LinktreeSource:
+    content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise invalid("file", f"The file has more than {_MAX_BYTES // 10**6} MB.")
+    if is_html:
+        return LinktreeSource(bio_page_services.linktree_data(content))
+    value = parse_json(content, field="file", max_values=MAX_FILE_VALUES)
+    return LinktreeSource(value) if bio_page_services.is_linktree_page(value) else LinkStackSource(value)

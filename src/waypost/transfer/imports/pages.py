@@ -26,7 +26,7 @@ from waypost.items.files.upload import UploadPace
 from waypost.transfer.imports import plan_removal, plans, row_changes, runner, undo, uploads
 from waypost.transfer.imports.plans import Fate
 from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
-from waypost.transfer.imports.sources.csv_columns import FIELDS, NO_DESTINATION
+from waypost.transfer.imports.sources.csv_files import FIELDS, NO_DESTINATION
 from waypost.transfer.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
 from waypost.transfer.imports.uploads import ImportFile
 from waypost.urls.validation import is_no_address
