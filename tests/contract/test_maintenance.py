@@ -176,7 +176,7 @@ _ALWAYS_WRITE = {
     "transfer/imports/click_history.py": "command of the operator",
     "clicks/blocks/compaction.py": "copies of visits that are counted",
     "webhooks/sender.py": "messages about changes that were made",
-    "transfer/imports/archives/apply_parts.py": "partitions for batches of imports",
+    "transfer/imports/archives/part_rows.py": "partitions for batches of imports",
     "transfer/imports/archives/parts.py": "rows of a plan, in batches after `check`",
     "transfer/imports/archives/staging.py": "bytes of a plan whose batches are after `check`",
     "transfer/imports/batches.py": "batches of imports, each after `check`",

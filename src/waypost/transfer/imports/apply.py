@@ -26,7 +26,7 @@ from waypost.items.functions import FUNCTIONS
 from waypost.items.qr import ops as qr_codes
 from waypost.items.qr import service
 from waypost.transfer.imports import apply_links, click_history, planned_rows, plans
-from waypost.transfer.imports.archives import apply_parts, references
+from waypost.transfer.imports.archives import kinds, part_rows
 from waypost.transfer.imports.archives.kinds import equal_item
 from waypost.transfer.imports.batches import Cancellation, Pace
 from waypost.transfer.imports.planned_rows import PlannedRow
@@ -55,7 +55,7 @@ def run(database: Database, account: int, plan: int, settings: Settings, check: 
     while pace.write(lambda tx, size: apply_batch(tx, account, plan, settings, size)):
         check()
     click_history.apply_all(database, account, plan, check)
-    apply_parts.apply_all(database, account, plan, check)
+    part_rows.apply_all(database, account, plan, check)
     database.write(lambda tx: plans.set_state(tx, account, plan, "applied"))
 
 
@@ -100,7 +100,7 @@ def _apply(
     for kind, group in groupby(rows, lambda row: row.kind):
         if kind == "link":
             applied = apply_links.apply(tx, account, plan.source, list(group), added)
-            references.assign(tx, account, plan.id, applied)
+            kinds.assign_ids(tx, account, plan.id, applied)
         else:
             for row in group:
                 _apply_item(tx, account, row, settings)
@@ -162,7 +162,7 @@ def _with_own_forms(tx: Connection, account: int, row: PlannedRow) -> list[tuple
     blocks = list(zip(row.content.columns["blocks"], row.content.blocks, strict=True))
     keys = {("overlay", int(block["overlay"])) for block, _ in blocks if block["type"] == "form"}
     service = (row.source_id or "").rsplit(" ", 2)[0]
-    items = references.find(tx, account, row.plan, service, keys).all if keys else {}
+    items = kinds.find_items(tx, account, row.plan, service, keys).all if keys else {}
     own: list[tuple[dict[str, Any], Sequence[int]]] = []
     for block, counts in blocks:
         overlay = items.get(("overlay", int(block["overlay"]))) if block["type"] == "form" else None

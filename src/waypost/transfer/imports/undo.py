@@ -27,7 +27,7 @@ from waypost.items.channels import ops as channels
 from waypost.items.functions import FUNCTIONS
 from waypost.items.links import bulk
 from waypost.transfer.imports import apply_links, click_history, planned_rows, plans
-from waypost.transfer.imports.archives import apply_parts
+from waypost.transfer.imports.archives import part_rows
 from waypost.transfer.imports.archives.kinds import FOUNDATIONS, is_used
 from waypost.transfer.imports.batches import Cancellation, Pace
 from waypost.transfer.imports.planned_rows import PlannedRow
@@ -79,7 +79,7 @@ def run(database: Database, account: int, plan: int, check: Callable[[], object]
     """Undo a plan that is marked as in work."""
     database.write(lambda tx: _begin(tx, account, plan))
     click_history.remove_all(database, account, plan, check)
-    apply_parts.remove_all(database, account, plan, check)
+    part_rows.remove_all(database, account, plan, check)
     for are_foundations in (False, True):  # items are deleted before those that they refer to
         pace, last = Pace(database, BATCH, MAX_BATCH), 0
         undo_batch = partial(_undo_batch, account=account, plan=plan, are_foundations=are_foundations)
