@@ -17,7 +17,7 @@ from tests.support.mmdb import mmdb
 from tests.support.visits import new_link
 from waypost.clicks.geo import databases
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE, Ingester
-from waypost.clicks.stats import places, verify
+from waypost.clicks.stats import reports, verify
 from waypost.clicks.stats.reports import Span
 from waypost.clicks.stats.subjects import Subject
 from waypost.core import ip_networks
@@ -66,13 +66,13 @@ def _count(settings: Settings, database: Database, lines: bytes, name: str = "a"
 
 
 def _places(database: Database, link: int, span: Span = _DAY) -> dict[str, dict[str, int]]:
-    return database.read(lambda tx: places.visitors_by_place(tx, Subject(1, "link", link), span))
+    return database.read(lambda tx: reports.visitors_by_place(tx, Subject(1, "link", link), span))
 
 
 def test_visitors_are_counted_by_region_and_city(settings: Settings, database: Database, link: int) -> None:
     _count(settings, database, _lines(link))
     for subject in (Subject(1, "link", link), Subject(1, "account", 1), Subject(1, "campaign", 7, {"link": {link}})):
-        visitors = database.read(partial(places.visitors_by_place, subject=subject, span=_DAY))
+        visitors = database.read(partial(reports.visitors_by_place, subject=subject, span=_DAY))
         assert visitors == {
             "region": {"Bavaria, DE": 10, "Unknown": 6},
             "city": {"Munich, Bavaria, DE": 6, "Berlin, DE": 5, "Other": 4, "Unknown": 1},
@@ -150,9 +150,9 @@ def test_databases_of_all_providers_are_read(tmp_path: Path, record: object, exp
 
 def test_rare_places_are_never_named() -> None:
     counts = {"A, DE": 5, "B, DE": 4, "C, DE": 1, "Other": 9, "Unknown": 2}
-    assert places.hide_rare(counts) == {"Other": 14, "A, DE": 5, "Unknown": 2}
-    assert places.hide_rare({}) == {}
-    assert places.hide_rare({"B, DE": 4}) == {"Other": 4}
+    assert reports.hide_rare(counts) == {"Other": 14, "A, DE": 5, "Unknown": 2}
+    assert reports.hide_rare({}) == {}
+    assert reports.hide_rare({"B, DE": 4}) == {"Other": 4}
 
 
 def test_card_has_tabs_without_filters_and_only_if_on(ana: Person, dashboard: Browser, settings: Settings) -> None:

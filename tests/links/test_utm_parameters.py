@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.urls.utm_parameters import set_parameters, values_of
+from waypost.urls.url_parts import set_utm_parameters, utm_values_of
 
 _NEWS = {"utm_source": "news & more", "utm_medium": "e-mail", "utm_term": ""}
 _ADDED = "utm_source=news%20%26%20more&utm_medium=e-mail"
@@ -27,10 +27,10 @@ _ADDED = "utm_source=news%20%26%20more&utm_medium=e-mail"
     ],
 )
 def test_parameters_replace_first_of_their_name_or_are_appended(url: str, expected: str) -> None:
-    assert set_parameters(url, _NEWS) == expected
-    assert set_parameters(expected, _NEWS) == expected
+    assert set_utm_parameters(url, _NEWS) == expected
+    assert set_utm_parameters(expected, _NEWS) == expected
 
 
 def test_parameters_of_url_are_read_as_web_analytics_do() -> None:
-    url = set_parameters("https://a.example/?utm_source=first&utm_source=second&x=1", {"utm_content": "ä+b"})
-    assert values_of(url) == {"utm_source": "first", "utm_content": "ä+b"}
+    url = set_utm_parameters("https://a.example/?utm_source=first&utm_source=second&x=1", {"utm_content": "ä+b"})
+    assert utm_values_of(url) == {"utm_source": "first", "utm_content": "ä+b"}

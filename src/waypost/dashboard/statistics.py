@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from waypost.clicks.geo import countries
 from waypost.clicks.ingest.aggregate import PLACES
-from waypost.clicks.stats import filtered_report, places, reports, subjects
+from waypost.clicks.stats import filtered_report, reports, subjects
 from waypost.clicks.stats.filtered_report import MAX_ITEMS, FilteredReport
 from waypost.clicks.stats.reports import Report, Span, Times, VisitCounts, clicks_by_hour_of_week
 from waypost.clicks.stats.stored_visits import VisitFilter
@@ -243,7 +243,7 @@ def with_places(tx: Connection, loaded: Loaded, span: Span, settings: Settings) 
     """Return the statistics with regions and cities, if they are counted. Single visits, for a filter, have none."""
     if settings.geo_detail == "off" or loaded.is_filtered:
         return loaded
-    return replace(loaded, places=places.visitors_by_place(tx, loaded.subject, span))
+    return replace(loaded, places=reports.visitors_by_place(tx, loaded.subject, span))
 
 
 def load(

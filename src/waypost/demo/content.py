@@ -15,7 +15,7 @@ from waypost.items.domains import ops as domains
 from waypost.items.links import ops as links
 from waypost.items.qr import ops as qr
 from waypost.items.utm import ops as utm_templates
-from waypost.urls.utm_parameters import set_parameters
+from waypost.urls.url_parts import set_utm_parameters
 
 _SHOP, _EVENTS = "go.juniper.example", "events.juniper.example"
 _AGE_SECONDS = 34 * 86_400
@@ -97,7 +97,7 @@ def _add_link(
     alias, title, address, domain, channel, campaign, visits = row
     url = f"https://{address}"
     if campaign:
-        url = set_parameters(url, _UTM[_CHANNELS[channel - 1][0]])
+        url = set_utm_parameters(url, _UTM[_CHANNELS[channel - 1][0]])
     link = links.add(
         tx,
         account,

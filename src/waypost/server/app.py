@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
-from waypost.api.app import allow_cross_origin
 from waypost.api.context import WorkerResources
+from waypost.api.openapi import allow_cross_origin
 from waypost.api.request import ApiApp
 from waypost.api.threads import RequestThreads
 from waypost.auth.attempt_limits import RateLimiter

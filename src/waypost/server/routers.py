@@ -11,8 +11,8 @@ from waypost.admin.brand import pages as brand_pages
 from waypost.admin.plans import pages as plan_pages
 from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
-from waypost.api.app import create_routes
 from waypost.api.endpoints import EndpointTable
+from waypost.api.openapi import create_routes
 from waypost.audit.api import router as audit_router
 from waypost.audit.pages import pages as audit_pages
 from waypost.bulk import api

@@ -17,8 +17,11 @@ from waypost.core import formats
 from waypost.core.languages import direction
 from waypost.core.metrics import Meter
 from waypost.core.uris import to_uri
+from waypost.http import file_names
 from waypost.http.compression import compress
+from waypost.http.middleware import NOSNIFF
 from waypost.media.branding.brand import NO_BRAND, Brand
+from waypost.media.qrcode.payloads import Content
 from waypost.visits import i18n, negotiation
 from waypost.visits.decide import RefusalReason, public_code
 from waypost.visits.i18n import translatable
@@ -41,6 +44,10 @@ DOMAIN_KEY = "waypost.domain"
 BRAND_KEY = "waypost.brand"
 """Key of the request's scope for the brand of pages on unknown hosts."""
 _MARK = re.compile(r"""["'`]|/\*|//""")
+_FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
+_MAX_NAME = 60
+_POLICY = "default-src 'none'; sandbox"
+OPEN = translatable("Open")
 
 
 class _Error(NamedTuple):
@@ -370,3 +377,24 @@ def _end_of_text(source: str, start: int) -> int:
     while source[end] != source[start]:
         end += 2 if source[end] == "\\" else 1
     return end + 1
+
+
+def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:
+    """Redirect to an app. The body is a page with the same link, for clients without that app."""
+    title, uri = pages.translate(request, title), to_uri(uri)
+    response = pages.page("app_link.html", request=request, status=302, title=title, uri=uri, name=name)
+    response.headers["Location"] = uri
+    return response
+
+
+def payload_download(content: Content, *, opens_inline: bool) -> Response:
+    """Send a contact card or an event.
+
+    iOS displays it if it is inline; on other systems a download opens the right app.
+    """
+    media_type, suffix = _FILES[content.type]
+    disposition = file_names.disposition(f"{content.name[:_MAX_NAME].strip() or content.type}{suffix}")
+    if opens_inline:
+        disposition = disposition.replace("attachment", "inline", 1)
+    headers = {**NO_STORE, "Content-Disposition": disposition, **NOSNIFF, "Content-Security-Policy": _POLICY}
+    return Response(content.file, media_type=media_type, headers=headers)

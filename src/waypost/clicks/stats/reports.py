@@ -11,7 +11,9 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 from sqlalchemy import BigInteger, Connection, cast, func, select, text
 
-from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED
+from waypost.clicks.geo.countries import UNKNOWN
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, PLACES
+from waypost.clicks.ingest.label_limits import OTHER
 from waypost.clicks.stats import span_labels
 from waypost.clicks.stats.span_labels import LabelCounts
 from waypost.clicks.stats.subjects import ACCOUNT, Subject
@@ -21,6 +23,10 @@ from waypost.db.statements import is_one_of
 _links = links.c
 # The literal lets both databases use the partial index links_account_imported, which contains all columns.
 _IMPORTED_OF_ACCOUNT = select(func.coalesce(func.sum(_links.importedclicks), 0)).where(text("links.importedclicks > 0"))
+MIN_VISITORS = 5
+"""Visitors of a place that is named: with fewer, someone could recognize a person."""
+_MAX_PLACES = 40
+_NAMELESS = (UNKNOWN, OTHER)
 
 
 def untimed_clicks(tx: Connection, subject: Subject) -> int:
@@ -299,3 +305,20 @@ def _starts(span: Span) -> list[datetime]:
         return [datetime.combine(date(month // 12, month % 12 + 1, 1), time.min) for month in months]
     days = range(0, (span.end - begin.date()).days + 1, 7 if span.interval == "week" else 1)
     return [begin + timedelta(days=day) for day in days]
+
+
+def visitors_by_place(tx: Connection, subject: Subject, span: Span) -> dict[str, dict[str, int]]:
+    """Return the visitors of a span by dimension (`PLACES`) and label, most visitors first."""
+    counts = span_labels.of_seconds(tx, subject, *span.seconds())
+    return {name: hide_rare(counts.get(name, {})) for name in PLACES}
+
+
+def hide_rare(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the most frequent places, and the visitors of all others as "Other"; most visitors first."""
+    frequent = sorted((-n, label) for label, n in counts.items() if n >= MIN_VISITORS and label not in _NAMELESS)
+    shown = {label: -n for n, label in frequent[:_MAX_PLACES]}
+    if unknown := counts.get(UNKNOWN, 0):
+        shown[UNKNOWN] = unknown
+    if others := sum(counts.values()) - sum(shown.values()):
+        shown[OTHER] = others
+    return dict(sorted(shown.items(), key=lambda pair: (-pair[1], pair[0])))

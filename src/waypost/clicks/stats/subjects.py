@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, fals
 
 from waypost.db.schema import channel_items, domains, files, links
 from waypost.db.statements import is_one_of
-from waypost.urls import utm_parameters
+from waypost.urls.url_parts import utm_values_of
 
 ACCOUNT = "account"
 """The kind of the statistics of a whole account."""
@@ -123,7 +123,7 @@ def _read_values(tx: Connection, query: Select[int, str, Any]) -> Iterator[tuple
     """Yield the links of a query with their parameters of `UTM`. Parameters of a link replace those of its URL."""
     for link, url, parameters in tx.execute(query):
         own = {parameter["name"]: parameter.get("value", "") for parameter in parameters}
-        values = {**utm_parameters.values_of(url), **own}
+        values = {**utm_values_of(url), **own}
         if shown := {name: values[name] for name in UTM if values.get(name)}:
             yield link, shown
 

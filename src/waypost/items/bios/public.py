@@ -26,10 +26,17 @@ from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
 from waypost.visits.i18n import translatable
 from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Page
-from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.record_queries import BioView
 from waypost.visits.request import VisitRequest, read_visit
-from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_json
+from waypost.visits.responses import (
+    NO_STORE,
+    WEB_SCHEMES,
+    PageRenderer,
+    app_redirect,
+    payload_download,
+    redirect,
+    wants_json,
+)
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import Services
 

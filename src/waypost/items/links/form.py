@@ -16,8 +16,7 @@ from waypost.dashboard.localized_names import country_name, find_country, find_l
 from waypost.db import crud
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, duplicates, ops, utm
-from waypost.urls import utm_parameters
-from waypost.urls.utm_parameters import NAMES
+from waypost.urls.url_parts import UTM_NAMES, utm_values_of
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
 Selected = Mapping[str, Sequence[int | str]]
@@ -113,8 +112,8 @@ _MAX_UTM_LENGTH = 255
 
 def fill_utm(form: Form, url: str) -> None:
     """Show the parameters of a stored destination in the fields, except in those that were sent."""
-    shown = utm_parameters.values_of(url)
-    for name in NAMES:
+    shown = utm_values_of(url)
+    for name in UTM_NAMES:
         form.values.setdefault(name, shown.get(name, ""))
 
 
@@ -127,7 +126,7 @@ def apply_utm(tx: Connection, account: int, form: Form, fields: dict[str, Any], 
     selected, template = form.text("utm_template"), None
     if selected and "utm_template" not in form.errors:
         template = utm.template(tx, account, forms.parse_id(selected))
-    edited = _edited_utm(form, utm_parameters.values_of(url))
+    edited = _edited_utm(form, utm_values_of(url))
     if "url" in form.errors or not (template or edited):
         return
     tagged = utm.apply(fields.get("url", form.text("url")), template.values if template else {})
@@ -138,7 +137,7 @@ def _edited_utm(form: Form, shown: Mapping[str, str]) -> Mapping[str, str]:
     """Return the fields that were sent and are not as they were shown. Raises INVALID on the first that is too long."""
     edited = {
         name: form.text(name)
-        for name in NAMES
+        for name in UTM_NAMES
         if name in form.values and name not in form.errors and form.text(name) != shown.get(name, "").strip()
     }
     for field, value in edited.items():

@@ -29,7 +29,7 @@ from waypost.items.links.form import (
     respond_quick_create,
 )
 from waypost.items.links.schemas import LinkChange, NewLink
-from waypost.urls import utm_parameters
+from waypost.urls.url_parts import utm_values_of
 
 pages = Router()
 SHAPE = Shape(
@@ -245,7 +245,7 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
         "listed_options": LISTED,
         "used_utm": used_utm,
         "utm_templates": utm_templates,
-        "utm_values": utm_parameters.values_of,
+        "utm_values": utm_values_of,
         "targeting": targeting,
         "examples": {
             "country": localized_names.country_name("Germany"),

@@ -18,10 +18,9 @@ from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.i18n import translatable
 from waypost.visits.outcome import JournalFields, NeedsRequest, Outcome, Redirection, Refused
-from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.record_queries import QrView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, wants_page
+from waypost.visits.responses import OPEN, PAGE_HEADERS, WEB_SCHEMES, app_redirect, payload_download, wants_page
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import Services
 

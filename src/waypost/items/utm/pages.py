@@ -11,7 +11,7 @@ from waypost.dashboard.forms import Form, Value
 from waypost.dashboard.routing import Router
 from waypost.items.utm import ops
 from waypost.items.utm.api import NewTemplate, TemplateChange
-from waypost.urls.utm_parameters import NAMES
+from waypost.urls.url_parts import UTM_NAMES
 
 pages = Router()
 _LIST = "/dashboard/utm"
@@ -20,13 +20,13 @@ _LIST = "/dashboard/utm"
 @pages.get("/dashboard/utm")
 def list_templates(context: PageContext) -> Response:
     page = context.read(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render_list("utm/list.html", page, names=NAMES)
+    return context.render_list("utm/list.html", page, names=UTM_NAMES)
 
 
 @pages.get("/dashboard/utm/new")
 def show_new_form(context: PageContext) -> Response:
     """Show the form, filled in from the query: the link editor opens it with the parameters of a link."""
-    return context.render("utm/new.html", form=Form({name: context.query(name) for name in ("name", *NAMES)}))
+    return context.render("utm/new.html", form=Form({name: context.query(name) for name in ("name", *UTM_NAMES)}))
 
 
 @pages.post("/dashboard/utm/new", resumable=True)
@@ -70,4 +70,4 @@ def delete_template(context: PageContext, id: int) -> Response:
 
 def _values(template: ops.Template) -> Mapping[str, Value]:
     """Return the values of the editor's fields."""
-    return {name: getattr(template, name) for name in ("name", *NAMES)}
+    return {name: getattr(template, name) for name in ("name", *UTM_NAMES)}
