@@ -16,7 +16,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
 from tests.support.visits import ACCEPT_HTML, CHROME, new_link, visit
 from waypost.core.settings import Settings
-from waypost.dashboard.brand_assets import style_path
+from waypost.dashboard.assets import style_path
 from waypost.db.database import Database
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand, dashboard_style

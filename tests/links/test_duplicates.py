@@ -6,7 +6,7 @@ from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from tests.support.databases import ON_BOTH_DATABASES
 from waypost.db.schema import links
-from waypost.items.links import duplicates
+from waypost.items.links import ops
 from waypost.items.links.columns import url_hash
 
 pytestmark = ON_BOTH_DATABASES  # an index of hashes
@@ -14,7 +14,7 @@ _URL = "https://shop.example/boots"
 
 
 def _found(person: Person, url: str, without: int = 0) -> int | None:
-    link = person.database.read(lambda tx: duplicates.find_by_destination(tx, person.account, url, without=without))
+    link = person.database.read(lambda tx: ops.find_by_destination(tx, person.account, url, without=without))
     return link.id if link else None
 
 

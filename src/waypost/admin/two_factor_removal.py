@@ -7,7 +7,7 @@ from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http.mail import Email, Mailer
-from waypost.items.accounts import emails, localization, lost_phone
+from waypost.items.accounts import emails, lost_phone, profile
 from waypost.media.branding import store as brands
 
 
@@ -22,7 +22,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
         sender = emails.Installation(settings, brands.of_installation(tx))
-        language = localization.language_of(tx, account) or SOURCE_LANGUAGE
+        language = profile.language_of(tx, account) or SOURCE_LANGUAGE
         return emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
 
     email, mailer = database.write(work), Mailer(settings)

@@ -12,7 +12,7 @@ from waypost.cli import access, console
 from waypost.cli.service import welcome
 from waypost.core import logging
 from waypost.core.errors import Problem
-from waypost.demo import content, further_content, visits
+from waypost.demo import content, visits
 from waypost.items.accounts import email_links
 from waypost.server import startup
 from waypost.storage.factory import open_store
@@ -39,7 +39,7 @@ def demo(
             assert owner is not None  # the folder was empty
             targets = database.write(lambda tx: content.add(tx, owner.id, settings))
             with closing(open_store(settings)) as store:
-                targets += further_content.add(database, store, owner.id, settings)
+                targets += content.add_further(database, store, owner.id, settings)
             count = visits.write(settings.journal_dir, owner.id, targets)
             link = database.read(lambda tx: email_links.welcome_link(tx, settings.dashboard, owner.id))
 

@@ -20,13 +20,12 @@ from waypost.clicks.stats.stored_visits import VisitFilter
 from waypost.clicks.stats.subjects import ACCOUNT, ItemGroup, Subject
 from waypost.core import csv_export
 from waypost.core.settings import Settings
-from waypost.dashboard import downloads, localized_names, periods, statistics_filter, statistics_groups
+from waypost.dashboard import downloads, localized_names, periods, statistics_filter
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext, gettext_noop
 from waypost.dashboard.periods import DAY_PRESET, Period
-from waypost.dashboard.statistics_filter import ITEM
-from waypost.dashboard.statistics_groups import Choice
+from waypost.dashboard.statistics_filter import ITEM, Choice
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visited_item_names import Item, Key, find_items
 from waypost.db.schema.nouns import NOUNS
@@ -217,7 +216,7 @@ def _is_shareable(loaded: Loaded, kind: str) -> bool:
 
 def load_requested(context: PageContext, kind: str, item: int, period: Period) -> Loaded:
     """Return the statistics that the query asks for, with every click that was answered before the request."""
-    group = statistics_groups.requested(context, kind, item)
+    group = statistics_filter.requested_group(context, kind, item)
     visit_filter = statistics_filter.requested(context, kind, item, group)
     days = context.settings.events_days
 
@@ -226,8 +225,8 @@ def load_requested(context: PageContext, kind: str, item: int, period: Period) -
         loaded = with_places(tx, with_baseline(tx, loaded), period.span, context.settings)
         if kind != ACCOUNT and not group.is_set:
             return loaded
-        names = statistics_groups.find_names(tx, context.account, group, kind)
-        choices = statistics_groups.find_choices(tx, context.account, group, kind)
+        names = statistics_filter.find_group_names(tx, context.account, group, kind)
+        choices = statistics_filter.find_group_choices(tx, context.account, group, kind)
         utm = subjects.count_utm(tx, context.account, loaded.clicks_by_item)
         return replace(loaded, group_names=names, choices=choices, utm=utm)
 
@@ -359,7 +358,7 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
         "can_filter": loaded.since is not None,
         "chips": loaded.chips,
         "choices": loaded.choices,
-        "selected": statistics_groups.selected(loaded.group, loaded.subject.kind),
+        "selected": statistics_filter.selected_group(loaded.group, loaded.subject.kind),
         "since": loaded.since,
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": world_map(report.dimensions["countries"]),
@@ -431,7 +430,7 @@ def csv_response(loaded: Loaded, title: str) -> Response:
                 yield [gettext("Items"), item.name or gettext("Deleted item"), clicks]
         for name, counts_of_utm in loaded.utm.items():
             for value, count in counts_of_utm.items():
-                yield [gettext(statistics_groups.TITLES[name]), value, count]
+                yield [gettext(statistics_filter.GROUP_TITLES[name]), value, count]
         for part, labels in {**report.dimensions, **loaded.places}.items():
             dimension, heading = _CSV_TITLES[part]
             for label, count in labels.items():

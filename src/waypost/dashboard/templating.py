@@ -19,8 +19,8 @@ from waypost.core import clock
 from waypost.core.errors import not_found
 from waypost.core.languages import LANGUAGES, direction
 from waypost.core.uris import to_uri
-from waypost.dashboard import brand_assets, navigation
-from waypost.dashboard.favicons import PATH as FAVICON_PATH
+from waypost.dashboard import assets, navigation
+from waypost.dashboard.assets import FAVICON_PATH
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     comma,
@@ -136,9 +136,9 @@ def _environment() -> Environment:
         "render_action_buttons": render_action_buttons,
         "render_checkboxes": render_checkboxes,
         "navigation": navigation,
-        "brand_style": brand_assets.style_path,
-        "brand_logo": brand_assets.logo_path,
-        "brand_version": brand_assets.version,
+        "brand_style": assets.style_path,
+        "brand_logo": assets.logo_path,
+        "brand_version": assets.brand_version,
     }
     environment.filters |= _filters()
     return environment

@@ -17,8 +17,7 @@ from waypost.audit.api import router as audit_router
 from waypost.audit.pages import pages as audit_pages
 from waypost.bulk import api
 from waypost.core.settings import Settings
-from waypost.dashboard.brand_assets import pages as brand_asset_pages
-from waypost.dashboard.favicons import pages as favicon_pages
+from waypost.dashboard.assets import pages as asset_pages
 from waypost.dashboard.trash import pages as trash_pages
 from waypost.integrations.connections.pages import pages as connections_pages
 from waypost.integrations.connections.web_app import pages as web_app_pages
@@ -153,8 +152,7 @@ DASHBOARD_PAGES = (
     *plan_pages.routes,
     *moderation_pages.routes,
     *brand_pages.routes,
-    *brand_asset_pages.routes,
-    *favicon_pages.routes,
+    *asset_pages.routes,
     *status_pages.routes,
 )
 

@@ -10,8 +10,7 @@ from PIL import Image, ImageDraw
 from starlette.responses import RedirectResponse, Response
 
 from waypost.core.errors import Kind, Problem
-from waypost.dashboard.assets import content
-from waypost.dashboard.brand_assets import version
+from waypost.dashboard.assets import brand_version, content
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.routing import Router
@@ -41,7 +40,7 @@ def show_manifest(context: PageContext) -> Response:
     brand = context.brand
     icons = [
         {
-            "src": f"/dashboard/icon-{size}.png{version(brand)}",
+            "src": f"/dashboard/icon-{size}.png{brand_version(brand)}",
             "sizes": f"{size}x{size}",
             "type": "image/png",
             "purpose": purpose,

@@ -8,13 +8,13 @@ from starlette.responses import Response
 
 from waypost.auth import sessions, two_factor
 from waypost.core.errors import invalid
-from waypost.dashboard import qr_image
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
 from waypost.items.accounts import emails, login_changes, lost_phone, ops, proof
 from waypost.items.accounts.lost_phone import NEW_PHONE
+from waypost.media.qrcode import render
 
 pages = Router()
 _TWO_FACTOR = "/dashboard/account/factor"
@@ -145,7 +145,7 @@ def _setup(context: PageContext, form: Form) -> tuple[str, str]:
     form.values["sealed"] = context.services.signer.sign(_SETUP, secret, life=_SETUP_SECONDS, bound=context.cookie)
     issuer = f"{context.service_name.replace(':', ' ')} ({context.settings.own_host})"
     uri = two_factor.provisioning_uri(secret, username=context.user.username, issuer=issuer)
-    return secret, qr_image.qr_data_url(uri)
+    return secret, render.qr_data_url(uri)
 
 
 def _checked_secret(context: PageContext, form: Form, field: str) -> tuple[str, int]:

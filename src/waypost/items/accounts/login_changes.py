@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
 from waypost.http.mail import Email
-from waypost.items.accounts import email_links, emails, localization, ops
+from waypost.items.accounts import email_links, emails, ops, profile
 from waypost.items.accounts.emails import Message
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ def tell(
 
 def language_of(context: RequestContext, account: int) -> str:
     """Return the language that the account selected, or that of the request."""
-    return context.read(lambda tx: localization.language_of(tx, account)) or context.language
+    return context.read(lambda tx: profile.language_of(tx, account)) or context.language
 
 
 def send_limited(context: RequestContext, email: Email) -> None:

@@ -17,11 +17,11 @@ from waypost.http.mail import Email
 from waypost.items.accounts import (
     email_links,
     emails,
-    localization,
     login_changes,
     lost_phone,
     ops,
     password_rules,
+    profile,
     proof,
     stored_logins,
 )
@@ -266,7 +266,7 @@ def _registration_email(context: PageContext, email: str, language: str) -> Emai
 
     def read(tx: Connection) -> str | None:
         login = stored_logins.named(tx, email)
-        return None if login is None else localization.language_of(tx, login.account)
+        return None if login is None else profile.language_of(tx, login.account)
 
     selected = context.read(read)
     if selected is None:
@@ -290,7 +290,7 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
         if login is None or login.suspended:
             return None
         account = ops.get(tx, login.account)
-        return account.email, localization.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
+        return account.email, profile.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
     if (recipient := context.write(work, in_maintenance=True)) is None:
         return None

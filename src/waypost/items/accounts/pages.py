@@ -11,7 +11,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.preferences import LANGUAGE_COOKIE, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
 from waypost.dashboard.routing import Router
-from waypost.items.accounts import deletion, emails, localization, login_changes, ops, password_rules, proof, sender
+from waypost.items.accounts import deletion, emails, login_changes, ops, password_rules, profile, proof
 
 pages = Router()
 _ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
@@ -67,8 +67,8 @@ def change_password(context: PageContext) -> Response:
 def choose_time_zone(context: PageContext) -> Response:
     """Set the time zone of the account; without one, it is that of the browser."""
     form = context.form()
-    name = form.text(localization.ZONE_FIELD)
-    form.attempt(lambda: context.write(lambda tx: localization.choose_time_zone(tx, context.account, name)))
+    name = form.text(profile.ZONE_FIELD)
+    form.attempt(lambda: context.write(lambda tx: profile.choose_time_zone(tx, context.account, name)))
     if form.errors:
         return _account_page(context, time_zone_form=form, status=400)
     return context.redirect(_ACCOUNT, message="Saved.")
@@ -78,7 +78,7 @@ def choose_time_zone(context: PageContext) -> Response:
 def choose_sender(context: PageContext) -> Response:
     """Set the name that visitors of files see."""
     form = context.form()
-    context.submit(form, sender.Sender, lambda tx, fields: sender.choose_name(tx, context.account, **fields))
+    context.submit(form, profile.Sender, lambda tx, fields: profile.choose_sender(tx, context.account, **fields))
     if form.errors:
         return _account_page(context, sender_form=form, status=400)
     return context.redirect(_ACCOUNT, message="Saved.")
@@ -119,7 +119,7 @@ def choose_language(context: PageContext) -> Response:
     """Set the language of the browser, and of the account if there is a session."""
     language = context.form().text("language")
     if language in LANGUAGES and context.session:
-        context.write(lambda tx: localization.choose_language(tx, context.account, language))
+        context.write(lambda tx: profile.choose_language(tx, context.account, language))
     return preferences.store(context, LANGUAGE_COOKIE, language if language in LANGUAGES else "")
 
 
@@ -145,9 +145,9 @@ def _account_page(
         status=status,
         email_form=email_form or Form({"email": account.email}),
         password_form=password_form or Form({}),
-        time_zone_form=time_zone_form or Form({localization.ZONE_FIELD: context.user.timezone}),
-        sender_form=sender_form or Form({"sender": context.read(lambda tx: sender.name_of(tx, context.account))}),
-        time_zones=[(name, name) for name in localization.time_zone_names()],
+        time_zone_form=time_zone_form or Form({profile.ZONE_FIELD: context.user.timezone}),
+        sender_form=sender_form or Form({"sender": context.read(lambda tx: profile.sender_of(tx, context.account))}),
+        time_zones=[(name, name) for name in profile.time_zone_names()],
         account=account,
         factor=factor,
     )

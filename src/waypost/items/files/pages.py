@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from waypost.api.types import Line
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
-from waypost.dashboard import forms, qr_image, statistics, trash
+from waypost.dashboard import forms, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext, gettext_noop, ngettext
@@ -26,6 +26,7 @@ from waypost.http.multipart import MultipartReader
 from waypost.items.files import ops, upload
 from waypost.items.files.api import file_url
 from waypost.items.files.schemas import FileChange
+from waypost.media.qrcode import render
 from waypost.visits.responses import wants_json
 
 pages = Router()
@@ -211,7 +212,7 @@ def _new_page(
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     file = context.read_after_ingest(lambda tx: ops.get_owned(tx, context.account, id))
-    qr_code = qr_image.qr_data_url(file_url(file, context))
+    qr_code = render.qr_data_url(file_url(file, context))
     return context.render("files/edit.html", status=status, form=form, file=file, qr_code=qr_code, **_helpers(context))
 
 

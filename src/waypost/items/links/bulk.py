@@ -22,7 +22,7 @@ from waypost.db.schema import (
     pixels,
     submissions,
 )
-from waypost.items.links import dead_links, ops, relation_events
+from waypost.items.links import dead_links, ops
 from waypost.items.links.columns import Fields, Status, search_text, to_columns
 from waypost.items.links.ops import Address
 from waypost.urls import alias_namespace, alias_rules, blocklist, hostnames
@@ -213,9 +213,9 @@ def _set_relations(tx: Connection, account: int, changes: Sequence[Change]) -> N
     pixels = {link: references(fields, "pixels") for link, fields in changes if "pixels" in fields}
     channels = {link: references(fields, "channel") for link, fields in changes if "channel" in fields}
     if channels:
-        relation_events.record(tx, account, "channel", channels)
+        ops.record_relations(tx, account, "channel", channels)
     if pixels:
-        relation_events.record(tx, account, "pixels", pixels)
+        ops.record_relations(tx, account, "pixels", pixels)
         tx.execute(delete(link_pixels).where(link_pixels.c.account == account, link_pixels.c.link.in_(pixels)))
     by_channels: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for link, ids in channels.items():

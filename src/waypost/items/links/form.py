@@ -9,13 +9,14 @@ from starlette.responses import Response
 from waypost.core.errors import Problem, invalid, taken
 from waypost.core.settings import Settings
 from waypost.core.text_folding import folded
-from waypost.dashboard import forms, qr_image
+from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.localized_names import country_name, find_country, find_language, language_name
 from waypost.db import crud
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
-from waypost.items.links import columns, duplicates, ops, utm
+from waypost.items.links import columns, ops, utm
+from waypost.media.qrcode import render
 from waypost.urls.url_parts import UTM_NAMES, utm_values_of
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
@@ -232,7 +233,7 @@ def find_existing(tx: Connection, account: int, form: Form, fields: dict[str, An
     """
     if not form.text("ask") or form.text("custom") or "url" in form.errors:
         return None
-    existing = duplicates.find_by_destination(tx, account, fields["url"])
+    existing = ops.find_by_destination(tx, account, fields["url"])
     return None if existing is None or form.text("another") == str(existing.id) else existing
 
 
@@ -242,5 +243,5 @@ def respond_quick_create(context: PageContext, form: Form, link: ops.Address | o
     if link is None:
         return context.render(template, status=400, place=place, form=form, link=None)
     kept = form if isinstance(link, ops.Link) else None
-    qr_code = qr_image.qr_data_url(context.short_url(link))
+    qr_code = render.qr_data_url(context.short_url(link))
     return context.render(template, place=place, form=kept, link=link, qr_code=qr_code)

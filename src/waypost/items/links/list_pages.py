@@ -10,7 +10,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Shape
 from waypost.dashboard.preferences import COLUMNS_COOKIE, LINK_COLUMNS
 from waypost.dashboard.routing import Router
-from waypost.items.links import duplicates, list_export, list_search, list_state, views
+from waypost.items.links import list_export, list_search, list_state, ops, views
 from waypost.items.links.form import COLLECTIONS, load_options
 
 pages = Router()
@@ -70,7 +70,7 @@ def export_links(context: PageContext) -> Response:
 
 @pages.post("/dashboard/links/{id:int}/duplicate")
 def duplicate_link(context: PageContext, id: int) -> Response:
-    copy = context.write(lambda tx: duplicates.duplicate(tx, context.account, id, settings=context.settings))
+    copy = context.write(lambda tx: ops.duplicate(tx, context.account, id, settings=context.settings))
     return context.redirect(
         f"{_LIST}/{copy.id}", message="The link was duplicated. This is the copy.", copy_text=context.short_url(copy)
     )

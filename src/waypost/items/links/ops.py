@@ -1,9 +1,10 @@
 """Rules and statements of short links."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import (
     Connection,
@@ -28,9 +29,11 @@ from waypost.db import audit_log, change_log, crud
 from waypost.db.database import upsert
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.db.statements import TypedSelect
-from waypost.items.links import dead_links, relation_events
-from waypost.items.links.columns import Fields, Status, search_text, to_columns
+from waypost.items.links import dead_links
+from waypost.items.links.columns import Fields, Status, search_text, to_columns, url_hash
 from waypost.urls import alias_namespace, alias_rules, hostnames
+
+_RELATION_COLUMNS = {"pixels": link_pixels.c.pixel, "channel": channel_items.c.channel}
 
 
 @dataclass(frozen=True)
@@ -281,12 +284,12 @@ def _set_relations(
 ) -> None:
     """Replace the link's pixels and channels, where given."""
     if pixel_ids is not None:
-        relation_events.record(tx, account, "pixels", {link: pixel_ids})
+        record_relations(tx, account, "pixels", {link: pixel_ids})
         tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
         if pixel_ids:
             tx.execute(insert(link_pixels), [{"link": link, "pixel": pixel, "account": account} for pixel in pixel_ids])
     if channel_ids is not None:
-        relation_events.record(tx, account, "channel", {link: channel_ids})
+        record_relations(tx, account, "channel", {link: channel_ids})
         c = channel_items.c
         owned_by = (c.link == link, c.account == account)
         tx.execute(delete(channel_items).where(*owned_by, c.channel.not_in(channel_ids)))
@@ -302,3 +305,60 @@ def _owned_ids(tx: Connection, account: int, ids: Iterable[int], table: Table, f
     for item in distinct:
         crud.require_reference(tx, table, account, item, field=field, lock=True)
     return distinct
+
+
+def find_by_destination(tx: Connection, account: int, url: str, *, without: int = 0) -> Link | None:
+    """Return the newest link to this destination, or None (index links_account_urlhash)."""
+    is_same = (links.c.account == account, links.c.urlhash == url_hash(url), links.c.url == url, links.c.id != without)
+    query = select(links.c.id).where(*is_same)
+    ids = tx.execute(query.order_by(links.c.id.desc()).limit(1)).scalars().all()
+    return next(iter(get_many(tx, account, ids)), None)
+
+
+def duplicate(tx: Connection, account: int, link: int, *, settings: Settings) -> Address:
+    """Create a link with the settings of another one and a generated alias. Its clicks and its limit begin at 0.
+
+    The destination is checked like that of a new link. Raises NOT_FOUND, and INVALID as `ops.add`.
+    """
+    listed, details = get_details(tx, account, link)
+    fields: Fields = {
+        "url": listed.url,
+        "title": listed.title,
+        "description": listed.description,
+        "campaign": listed.campaign,
+        "channel": list(listed.channel),
+        "password": tx.execute(select(links.c.password).where(links.c.id == link, links.c.account == account)).scalar(),
+        "expiry": None if details.expiry is None else clock.text(details.expiry),
+        "clicklimit": details.clicklimit,
+        "expiryurl": details.expiryurl,
+        "type": details.type,
+        "status": details.status,
+        "metatitle": details.metatitle,
+        "metadescription": details.metadescription,
+        "metaimage": details.metaimage,
+        "geotarget": [{**rule} for rule in details.geotarget],
+        "devicetarget": [{**rule} for rule in details.devicetarget],
+        "languagetarget": [{**rule} for rule in details.languagetarget],
+        "deeplink": {**details.deeplink},
+        "parameters": [{**parameter} for parameter in details.parameters],
+        "dropquery": details.dropquery,
+        "pixels": list(details.pixels),
+    }
+    if listed.host:
+        fields["domain"] = listed.host
+    return add(tx, account, settings=settings, **fields)
+
+
+def record_relations(
+    tx: Connection, account: int, name: Literal["pixels", "channel"], new: Mapping[int, Sequence[int]]
+) -> None:
+    """Record the links that get other ids, before they do. `new` has all ids of each link."""
+    column = _RELATION_COLUMNS[name]
+    c = column.table.c
+    before: defaultdict[int, set[int]] = defaultdict(set)
+    for link, related in tx.execute(select(c.link, column).where(c.account == account, c.link.in_(new))):
+        before[link].add(related)
+    for link, ids in new.items():
+        if before[link] != {*ids}:
+            old = {name: sorted(before[link])}
+            audit_log.record(tx, account, "link.updated", link, before=old, after={name: [*ids]})

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.dashboard import forms, localized_names, qr_image, statistics
+from waypost.dashboard import forms, localized_names, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
@@ -29,6 +29,7 @@ from waypost.items.links.form import (
     respond_quick_create,
 )
 from waypost.items.links.schemas import LinkChange, NewLink
+from waypost.media.qrcode import render
 from waypost.urls.url_parts import utm_values_of
 
 pages = Router()
@@ -228,7 +229,7 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200, existing: 
         "links/new.html",
         status=status,
         existing=existing,
-        sample_code=qr_image.qr_data_url(context.settings.base),
+        sample_code=render.qr_data_url(context.settings.base),
         **_form_context(context, form),
     )
 
@@ -265,7 +266,7 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
 def show_qr_code(context: PageContext, id: int) -> Response:
     link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     url = context.short_url(link)
-    return context.render("links/share.html", link=link, short_url=url, qr_code=qr_image.qr_data_url(url))
+    return context.render("links/share.html", link=link, short_url=url, qr_code=render.qr_data_url(url))
 
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
@@ -284,7 +285,7 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
         check=check,
         has_password=has_password,
         short_url=url,
-        qr_code=qr_image.qr_data_url(url),
+        qr_code=render.qr_data_url(url),
     )
 
 

@@ -4,16 +4,16 @@ from sqlalchemy import Connection, select
 from starlette.responses import JSONResponse, Response
 
 from waypost.core.errors import Kind, Problem, not_found, taken
-from waypost.dashboard import qr_image
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import parse_id
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
 from waypost.http import safe_client
-from waypost.items.links import destination_card, duplicates, ops
+from waypost.items.links import destination_card, ops
 from waypost.items.links.destination_card import Card
 from waypost.items.links.form import GROUPS, suggest_groups
+from waypost.media.qrcode import render
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.validation import complete_url
@@ -39,9 +39,7 @@ def show_preview(context: PageContext) -> Response:
     if wait := context.rate_limiter.acquire("preview", subject=str(context.account), network=""):
         raise too_many_attempts(wait)
     link = parse_id(form.text("link")) or 0
-    same = (
-        context.read(lambda tx: duplicates.find_by_destination(tx, context.account, url, without=link)) if url else None
-    )
+    same = context.read(lambda tx: ops.find_by_destination(tx, context.account, url, without=link)) if url else None
     with context.resources.fetch_slots.hold(context.account):
         card, error = _read(url) if url else (Card(), "")
         image = own_image or card.image
@@ -73,7 +71,7 @@ def show_qr_draft(context: PageContext) -> Response:
             error = form.describe(
                 problem.field or "", gettext("Domain") if problem.field == "domain" else gettext("Alias")
             )
-    qr_code = qr_image.qr_data_url(url or context.settings.base)
+    qr_code = render.qr_data_url(url or context.settings.base)
     return context.render("links/qr_draft.html", url=url, qr_code=qr_code, error=error)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
-from waypost.dashboard import presets, qr_image, statistics, trash
+from waypost.dashboard import presets, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input, parse_id
 from waypost.dashboard.i18n import gettext_noop
@@ -15,7 +15,7 @@ from waypost.dashboard.presets import PresetName
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.items.qr import contrast, former_logos, named_styles, ops, service
+from waypost.items.qr import designer, ops, service
 from waypost.items.qr.form import (
     DATE_LENGTH,
     PARTS,
@@ -25,6 +25,7 @@ from waypost.items.qr.form import (
     keep_times,
 )
 from waypost.items.qr.schemas import CodeChange, NewCode
+from waypost.media.qrcode import render
 from waypost.media.qrcode.render import Drawing, design
 from waypost.media.qrcode.styles import PLAIN, Gradient
 from waypost.urls import alias_namespace
@@ -64,7 +65,7 @@ def show_new_form(context: PageContext) -> Response:
     code_type = next((name for name in PARTS if name == context.query("type")), "link")
     link = [{"link": context.query("link", max_length=8192)}]
     form = Form({**_default_values(), "type": code_type, "link": link})
-    return _new_page(context, form, qr_image.drawing_data_url(design(context.settings.base), _PREVIEW_SIZE))
+    return _new_page(context, form, render.drawing_data_url(design(context.settings.base), _PREVIEW_SIZE))
 
 
 @pages.post("/dashboard/qr/new", resumable=True)
@@ -148,7 +149,7 @@ def save_style(context: PageContext) -> Response:
     _collect(context, sample, NewCode, lambda body: _prove(sample, service.draft(context, body)))
     faults = {name: text for name, text in sample.errors.items() if name in _STYLE_FIELDS}
     form.errors.update(faults)
-    settings = named_styles.settings_of(form, logo=_logo_of_style(context, form))
+    settings = designer.style_settings(form, logo=_logo_of_style(context, form))
 
     def work(tx: Connection, name: str) -> None:
         presets.save(tx, context.account, "qr", name, settings)
@@ -163,7 +164,7 @@ def apply_style(context: PageContext, style: int) -> Response:
     """Fill in the fields of a style. A script does the same."""
     form = _designed_form(context)
     saved = context.read(lambda tx: presets.get_owned(tx, context.account, "qr", style))
-    named_styles.apply(form, saved.settings)
+    designer.apply_style(form, saved.settings)
     return _styled(context, form)
 
 
@@ -280,7 +281,7 @@ def _use_former_logo(context: PageContext, form: Form) -> None:
     code = parse_id(form.text("former"))
     if code is not None and not form.text("logo"):
         logo = context.read(lambda tx: ops.get_logo(tx, context.account, code))
-        form.values["logo"] = former_logos.logo_data_url(logo)
+        form.values["logo"] = designer.logo_data_url(logo)
 
 
 def _submitted_change(context: PageContext) -> Form:
@@ -333,7 +334,7 @@ def _prove(form: Form, draft: ops.Draft) -> Drawing | None:
 
 def _draw_preview(form: Form, draft: ops.Draft) -> str:
     drawing = _prove(form, draft)
-    return qr_image.drawing_data_url(drawing, _PREVIEW_SIZE) if drawing else ""
+    return render.drawing_data_url(drawing, _PREVIEW_SIZE) if drawing else ""
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
@@ -377,7 +378,7 @@ def _edit_page(
 
     code, saved, has_logo = context.read_after_ingest(work)
     if saved is not None and not preview and not form.errors:
-        preview = qr_image.drawing_data_url(design(saved.text, saved.style, saved.logo), _PREVIEW_SIZE)
+        preview = render.drawing_data_url(design(saved.text, saved.style, saved.logo), _PREVIEW_SIZE)
     return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo, message=message)
 
 
@@ -398,7 +399,7 @@ def _designer(
     def read(tx: Connection) -> dict[str, Any]:
         return {
             "own_images": tx.execute(query).all(),
-            "former_logos": former_logos.find(tx, context.account),
+            "former_logos": designer.find_former_logos(tx, context.account),
             "own_styles": presets.listed(tx, context.account, "qr"),
         }
 
@@ -406,8 +407,8 @@ def _designer(
         "qr/designer.html",
         status=status,
         form=form,
-        repair=contrast.repair(form),
-        is_applied=named_styles.is_applied,
+        repair=designer.repair_contrast(form),
+        is_applied=designer.is_style_applied,
         code=code,
         preview=preview,
         is_sample=code is None and _is_empty(form),

@@ -3,6 +3,7 @@
 The rendered image is decoded for that (decision 33).
 """
 
+import base64
 from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
@@ -97,3 +98,13 @@ def _unreadable(drawing: Drawing) -> Exception:
     if style.modules != "square":
         return invalid("modules", f"This code cannot be scanned with {style.modules}; use square modules.")
     return invalid("foreground", "This code cannot be scanned; use colors that differ more, such as black on white.")
+
+
+def qr_data_url(text: str) -> str:
+    """Return a plain QR code as a data URL."""
+    return drawing_data_url(design(text))
+
+
+def drawing_data_url(drawing: Drawing, size: int = 220) -> str:
+    """Return a rendered QR code as a data URL of an SVG, `size` pixels wide."""
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.render("svg", size)).decode()

@@ -17,7 +17,7 @@ from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.schema import click_times, import_parts
 from waypost.db.schema.nouns import NOUNS
 from waypost.items.links import views
-from waypost.items.qr import named_styles
+from waypost.items.qr import designer
 from waypost.transfer.imports import plans
 from waypost.transfer.imports.file_source import FileSource
 from waypost.transfer.imports.sources.fields import Fields
@@ -174,7 +174,7 @@ def _preset(row: Fields) -> Row | None:
     return [row.text("kind"), name, settings] if name and settings else None
 
 
-_SETTINGS: Mapping[str, Sequence[str]] = {"links": views.SETTINGS, "qr": named_styles.SETTINGS}
+_SETTINGS: Mapping[str, Sequence[str]] = {"links": views.SETTINGS, "qr": designer.STYLE_SETTINGS}
 """The names of the settings of each kind of preset."""
 
 

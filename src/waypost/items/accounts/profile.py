@@ -1,15 +1,22 @@
-"""The language and the time zone that an account selected."""
+"""Selections of an account about itself: language, time zone, and its name on the public pages of its files.
+
+The name is shown only if the account has entered one.
+"""
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Annotated
 from zoneinfo import available_timezones
 
+from pydantic import AfterValidator, Field
 from sqlalchemy import Connection, select
 
+from waypost.api.request_body import Body
+from waypost.api.types import Line
 from waypost.core import clock
 from waypost.core.errors import invalid
-from waypost.db import account_rows
-from waypost.db.schema import accounts
+from waypost.db import account_rows, change_log
+from waypost.db.schema import accounts, files
 
 
 def choose_language(tx: Connection, account: int, language: str) -> None:
@@ -39,3 +46,20 @@ def choose_time_zone(tx: Connection, account: int, name: str) -> None:
     if name and clock.zone(name) is None:
         raise invalid(ZONE_FIELD, f"{ZONE_FIELD} must be the name of a time zone, such as Europe/Berlin or UTC.")
     account_rows.change(tx, account, ZONE_FIELD, {"timezone": name})
+
+
+class Sender(Body):
+    """The form of the name; without one, no name is shown."""
+
+    sender: Annotated[Line, AfterValidator(str.strip), Field(max_length=64)] = ""
+
+
+def sender_of(tx: Connection, account: int) -> str:
+    """Return the name that visitors of files see; "" for none."""
+    return str(tx.execute(select(accounts.c.sender).where(accounts.c.id == account)).scalar_one())
+
+
+def choose_sender(tx: Connection, account: int, *, sender: str = "") -> None:
+    """Store the name that visitors of files see; "" shows none."""
+    if account_rows.change(tx, account, "sender", {"sender": sender}):
+        change_log.record_items(tx, files, files.c.account == account)
