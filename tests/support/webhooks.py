@@ -9,15 +9,20 @@ import pytest
 from sqlalchemy import select
 from standardwebhooks import Webhook
 
+from tests.support.clicks import click, run_out
 from tests.support.fake_internet import empty, server
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal import Journal
 from waypost.core.settings import Settings
 from waypost.db import audit_sequence
 from waypost.db.database import Database
 from waypost.db.schema import webhook_attempts, webhook_endpoints, webhook_messages
 from waypost.items.accounts import ops as accounts
 from waypost.items.channels import ops as channels
+from waypost.items.links import ops as links
 from waypost.webhooks import endpoints, outbox
 from waypost.webhooks.sender import Sender
+from waypost.webhooks.visit_outbox import VisitOutbox
 
 WAIT_SECONDS = 30
 Answer = Callable[[], Iterable[bytes]]
@@ -129,6 +134,24 @@ class Hooks:
         """The row of the endpoint."""
         query = select(webhook_endpoints).where(webhook_endpoints.c.id == self.endpoint)
         return self.database.read(lambda tx: tx.execute(query).mappings().one())
+
+
+def count_lines(hooks: Hooks, *lines: bytes, settings: Settings | None = None) -> None:
+    """Write lines to the journal, and count them."""
+    settings = settings or hooks.settings
+    journal = Journal(settings.journal_dir)
+    assert journal.write(b"".join(lines))
+    journal.close()
+    run_out(Ingester(settings, hooks.database, readers=[VisitOutbox(settings)]))
+
+
+def count_clicks(hooks: Hooks, number: int) -> None:
+    """Count clicks on a new link."""
+
+    def work(tx: Any) -> int:
+        return links.add(tx, hooks.account, settings=hooks.settings, url="https://example.com/", title="Clicked").id
+
+    count_lines(hooks, click(hooks.database.write(work)) * number)
 
 
 @pytest.fixture

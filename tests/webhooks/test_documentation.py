@@ -7,18 +7,21 @@ import sys
 import threading
 from pathlib import Path
 
+import time_machine
 from jsonschema import Draft202012Validator
 
 from tests.support.databases import ON_SQLITE
 from tests.support.load import until
 from tests.support.server import free_port
-from tests.support.webhooks import Hooks, Receiver
+from tests.support.webhooks import Hooks, Receiver, count_clicks
+from waypost.core import clock
 from waypost.webhooks import catalog, outbox
 from waypost.webhooks.sender import Sender
+from waypost.webhooks.visit_outbox import HOLD_SECONDS
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _PAGE = (_DOCS / "webhooks.md").read_text("utf-8")
-_SAMPLE, _SCHEMA = map(json.loads, re.findall(r"```json\n(.*?)```", _PAGE, re.DOTALL))
+_SAMPLE, _SCHEMA, _VISITS = map(json.loads, re.findall(r"```json\n(.*?)```", _PAGE, re.DOTALL))
 _LINES = 15
 
 
@@ -47,16 +50,19 @@ def test_all_events_of_the_audit_log_can_be_selected() -> None:
 
 
 def test_sample_and_messages_match_the_schema(hooks: Hooks, receiver: Receiver) -> None:
-    hooks.update(events=["*"])
+    hooks.update(events=["*", "link.clicked"])
     hooks.change()
+    count_clicks(hooks, 2)
     hooks.database.write(lambda tx: outbox.enqueue_test(tx, hooks.account, hooks.endpoint))
-    while hooks.send():
-        pass
+    with time_machine.travel(clock.now() + HOLD_SECONDS + 1):
+        while hooks.send():
+            pass
     validator = Draft202012Validator(_SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER)
-    validator.validate(_SAMPLE)
-    for request in receiver.requests:
-        validator.validate(request.verified(hooks.secret))
-    assert len(receiver.requests) > 2
+    sent = {payload["type"]: payload for payload in (each.verified(hooks.secret) for each in receiver.requests)}
+    for payload in (_SAMPLE, _VISITS, *sent.values()):
+        validator.validate(payload)
+    assert sent["link.clicked"]["data"]["visits"][0].keys() == _VISITS["data"]["visits"][0].keys()
+    assert sent.keys() >= {"channel.created", "webhook.test"}
 
 
 @ON_SQLITE

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from waypost.audit import merkle
 from waypost.audit.checkpoints import CheckpointSigner
+from waypost.clicks.ingest.ingester import VisitReader
 from waypost.clicks.ingest.process import BackgroundJob
 from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
 from waypost.items.links import dead_link_checker
 from waypost.webhooks import outbox, sender
+from waypost.webhooks.visit_outbox import VisitOutbox
 
 AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue)
 """They get every event of the audit log, in its order."""
@@ -19,6 +21,11 @@ AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue)
 def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     """Return the jobs that the settings ask for."""
     return (_sequence_audit_log, sender.run, *([dead_link_checker.run] if settings.dead_links_days else []))
+
+
+def visit_readers(settings: Settings) -> Sequence[VisitReader]:
+    """Return what gets every counted visit."""
+    return (VisitOutbox(settings),)
 
 
 def _sequence_audit_log(settings: Settings, database: Database, stop: threading.Event) -> None:

@@ -59,7 +59,8 @@ def serve(settings: Settings, listeners: list[socket], on_ready: Callable[[], No
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     workers.preload(config)
-    with IngesterProcess(settings, background.jobs(settings), listeners) as ingester:
+    readers = background.visit_readers(settings)
+    with IngesterProcess(settings, background.jobs(settings), listeners, readers=readers) as ingester:
         hooks = workers.Hooks(on_ready, ingester.ensure_running, migrate, ingester.replace)
         workers.run(config, listeners, hooks, api_workers=settings.api_workers)
 

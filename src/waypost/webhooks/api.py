@@ -22,7 +22,8 @@ _EXAMPLE_URL = "https://hooks.example.com/waypost"
 _TITLE = Field(description="Name for yourself.", examples=["Shop"])
 _URL = Field(description="URL that gets the events, `https` or `http`.", examples=[_EXAMPLE_URL])
 _EVENTS = Field(
-    description="Names of the events, such as `link.created`; `link.*` for all of links, `*` for all (default).",
+    description="Names of the events, such as `link.created`; `link.*` for all of links, `*` for all (default). Visits"
+    " have to be named: `link.clicked`, `code.scanned`, `file.downloaded`.",
     examples=[["link.created", "link.updated"]],
 )
 _CAMPAIGN = Field(description="Id of a campaign: only its events, and those of its links.", examples=[None])

@@ -6,16 +6,21 @@ from waypost.core.errors import invalid
 from waypost.db.schema.nouns import NOUNS
 
 ALL = "*"
-"""Selects every event; after a kind and a dot, every event of the kind."""
+"""Selects every event but visits; after a kind and a dot, every such event of the kind."""
+VISITS: Mapping[str, str] = {"link": "link.clicked", "qr": "code.scanned", "file": "file.downloaded"}
+"""The events of counted visits by the kind of the item. There are so many that only their names select them."""
 TEST = "webhook.test"
 """The event that a person sends to see that an endpoint works. It is sent even if the endpoint does not select it."""
 _OF_ITEMS = ("created", "updated", "deleted", "restored", "purged")
 _MORE: Mapping[str, Sequence[str]] = {
+    "link": ("clicked",),
+    "file": ("downloaded",),
     "channel": ("item_added", "item_removed"),
     "overlay": ("submissions_deleted",),
 }
 EVENTS: Mapping[str, Sequence[str]] = {
     **{kind: (*_OF_ITEMS, *_MORE.get(kind, ())) for kind in NOUNS},
+    "code": ("scanned",),
     "share": ("created", "updated", "deleted"),
     "preset": ("saved", "deleted"),
     "import": ("created", "started", "finished", "undo_started", "undone", "deleted"),
@@ -30,23 +35,34 @@ EVENTS: Mapping[str, Sequence[str]] = {
 }
 """The verbs of each kind. An event is named by both, such as `link.created`."""
 NAMES = frozenset(f"{kind}.{verb}" for kind, verbs in EVENTS.items() for verb in verbs)
-_KINDS = frozenset(f"{kind}.{ALL}" for kind in EVENTS)
+_NAMES_OF_VISITS = frozenset(VISITS.values())
+GROUPS: Sequence[str] = (ALL, *(f"{kind}.{ALL}" for kind in EVENTS if kind != "code"))
+"""The selections of many events."""
 
 
 def checked(selected: Iterable[str]) -> list[str]:
-    """Return the selection without what others include: `*` for everything. Raises INVALID on `events`."""
+    """Return the selection without what others include: `*` for all but visits. Raises INVALID on `events`."""
     names = {name.strip().lower() for name in selected}
     for name in sorted(names):
-        if name != ALL and name not in NAMES | _KINDS:
+        if name not in NAMES and name not in GROUPS:
             message = f"{name} is no event. Use names such as link.created, link.* for all of links, or *."
             raise invalid("events", message)
     if not names:
-        raise invalid("events", "events must have at least one event; * selects all.")
-    if ALL in names:
-        return [ALL]
-    return sorted(name for name in names if name in _KINDS or f"{name.partition('.')[0]}.{ALL}" not in names)
+        raise invalid("events", "events must have at least one event; * selects all but visits.")
+    return sorted(name for name in names if not _including(name) & names)
+
+
+def _including(name: str) -> set[str]:
+    """Return the groups that include an event or a group."""
+    kind = name.partition(".")[0]
+    return set() if name in _NAMES_OF_VISITS else {ALL, f"{kind}.{ALL}"} - {name}
 
 
 def selects(selected: Iterable[str], name: str) -> bool:
     """Return whether a selection contains an event."""
-    return not {ALL, name, f"{name.partition('.')[0]}.{ALL}"}.isdisjoint(selected)
+    return not ({name} | _including(name)).isdisjoint(selected)
+
+
+def has_visits(selected: Iterable[str]) -> bool:
+    """Return whether a selection contains an event of visits."""
+    return not _NAMES_OF_VISITS.isdisjoint(selected)

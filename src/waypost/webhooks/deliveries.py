@@ -12,7 +12,7 @@ from waypost.core.errors import Kind, Problem, not_found
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import webhook_attempts, webhook_messages
-from waypost.webhooks import endpoints, outbox
+from waypost.webhooks import catalog, endpoints, outbox
 
 State = Literal["waiting", "delivered", "failed"]
 KEPT_SECONDS = 30 * 86_400
@@ -115,9 +115,12 @@ def send_test(tx: Connection, account: int, endpoint: int) -> Delivery:
     return crud.get_owned(tx, webhook_messages, account, message, Delivery)
 
 
-def delete_expired(tx: Connection, now: int) -> bool:
-    """Delete messages that are older than 30 days. Return whether more can remain."""
-    oldest = select(_c.id).where(_c.created < now - KEPT_SECONDS).order_by(_c.created).limit(_MAX_DELETED)
+def delete_expired(tx: Connection, now: int, *, visits_days: int) -> bool:
+    """Delete messages older than 30 days, and visits older than `visits_days`. Return whether more can remain."""
+    visits_seconds = min(visits_days * 86_400, KEPT_SECONDS)
+    is_expired = (_c.created < now - KEPT_SECONDS) | _c.event.in_(catalog.VISITS.values())
+    selected = select(_c.id).where(_c.created < now - visits_seconds, is_expired)
+    oldest = selected.order_by(_c.created).limit(_MAX_DELETED)
     return tx.execute(delete(webhook_messages).where(_c.id.in_(oldest))).rowcount == _MAX_DELETED
 
 

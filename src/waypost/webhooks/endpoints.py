@@ -146,6 +146,7 @@ def _values(tx: Connection, account: int, fields: Fields, settings: Settings) ->
         blocklist.refuse(tx, [values["url"]], field="url")
     if "events" in values:
         values["events"] = catalog.checked(values["events"])
+        values["visits"] = catalog.has_visits(values["events"])
     for name, table in SCOPES.items():
         if (item := values.get(name)) is not None:
             crud.require_reference(tx, table, account, item, field=name)

@@ -11,7 +11,7 @@ from waypost.core.errors import Problem, invalid
 from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import gettext
+from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.item_columns import name_of
@@ -27,6 +27,12 @@ _SHAPE = Shape(lists=("events", "single"), urls=("url",))
 _MAX_OPTIONS = 200
 Option = tuple[str, str]
 """The value and the text of a choice."""
+_VISITS: Mapping[str, str] = {
+    "link.clicked": gettext_noop("Clicked"),
+    "code.scanned": gettext_noop("Scanned"),
+    "file.downloaded": gettext_noop("Downloaded"),
+}
+"""Texts of the events of visits."""
 _NEW: Mapping[str, Value] = {"title": "", "url": "", "events": [catalog.ALL], "single": [], "scope": ""}
 
 
@@ -164,7 +170,6 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
     for name in SCOPES:  # the form has one field for them
         if name in form.errors:
             form.errors["scope"] = form.errors.pop(name)
-    kinds = [catalog.ALL, *(f"{kind}.{catalog.ALL}" for kind in catalog.EVENTS)]
     single = [f"{kind}.{verb}" for kind, verbs in catalog.EVENTS.items() for verb in verbs]
     return context.render(
         "webhooks/form.html",
@@ -172,7 +177,7 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
         form=form,
         endpoint=endpoint,
         scopes=scopes,
-        kinds=[(name, _event(name)) for name in kinds],
+        kinds=[(name, _event(name)) for name in catalog.GROUPS],
         single=[(name, _event(name)) for name in single],
     )
 
@@ -181,9 +186,12 @@ def _event(name: str) -> str:
     """Return the text of an event, or of all events of a kind."""
     kind, _, verb = name.partition(".")
     if name == catalog.ALL:
-        return gettext("All events")
+        return gettext("All events but visits")
     if name == catalog.TEST:
         return gettext("Test")
+    visited = next((of for of, event in catalog.VISITS.items() if event == name), None)
+    if visited is not None:
+        return _labeled(gettext(names.KINDS[visited][1]), gettext(_VISITS[name]))
     thing = gettext(names.KINDS[kind][1])
     return thing if verb == catalog.ALL else _labeled(thing, names.what(name))
 

@@ -34,6 +34,7 @@ class Due:
 
     id: int
     endpoint: int
+    event: str
     is_failing: bool
 
 
@@ -88,7 +89,7 @@ def find_due(tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int
     rank = func.row_number().over(partition_by=_m.endpoint, order_by=(_m.due, _m.id)).label("rank")
     is_wanted = or_(_e.enabled == true(), _m.event == catalog.TEST)
     ranked = (
-        select(_m.id, _m.endpoint, _m.due, _e.failing, rank)
+        select(_m.id, _m.endpoint, _m.event, _m.due, _e.failing, rank)
         .join(webhook_endpoints, (_e.id == _m.endpoint) & (_e.account == _m.account))
         .join(accounts, accounts.c.id == _m.account)
         .where(_m.state == "waiting", _m.due <= now, _m.endpoint.not_in(busy))
@@ -97,9 +98,9 @@ def find_due(tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int
     )
     r = ranked.c
     is_failing = r.failing.is_not(None)
-    query: Select[Any] = select(r.id, r.endpoint, is_failing.label("is_failing")).where(r.rank <= per_endpoint)
+    query: Select[Any] = select(r.id, r.endpoint, r.event, is_failing.label("is_failing")).where(r.rank <= per_endpoint)
     rows = tx.execute(query.order_by(is_failing, r.due, r.id).limit(_MAX_DUE)).mappings()
-    return [Due(row["id"], row["endpoint"], bool(row["is_failing"])) for row in rows]
+    return [Due(row["id"], row["endpoint"], row["event"], bool(row["is_failing"])) for row in rows]
 
 
 def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:

@@ -20,10 +20,10 @@ from waypost.core.errors import Problem
 from waypost.core.reasons import RepeatedReason
 from waypost.core.settings import Settings
 from waypost.db import leases
-from waypost.db.database import Database
+from waypost.db.database import Database, Durability
 from waypost.http import safe_client
 from waypost.http.mail import Mailer
-from waypost.webhooks import deliveries, notices, queue, signature
+from waypost.webhooks import catalog, deliveries, notices, queue, signature
 from waypost.webhooks.queue import LEASE_SECONDS, Claim, Due, Notice, Result
 
 TIMEOUT_SECONDS = 15.0
@@ -38,6 +38,7 @@ _PER_ENDPOINT = 4
 _LOG_SECONDS = 60.0
 _TIDY, _TIDY_SECONDS, _TIDY_PAUSE = "webhooks", 3600, 60.0
 """The lease of the deletion of old messages, its length, and the pause between two tries."""
+_OF_VISITS = frozenset(catalog.VISITS.values())
 _log = structlog.get_logger("webhooks")
 
 
@@ -87,8 +88,10 @@ class Sender:
         find = partial(queue.find_due, now=now, busy=busy, per_endpoint=_PER_ENDPOINT)
         if not (selected := self._choose(self._database.read(find, autocommit=True))):
             return 0
-        # After a power cut, a message is sent again with the same id.
-        claims = self._database.write(lambda tx: queue.claim(tx, now, selected), durability="process")
+        # After a power cut, a message is sent again with the same id; one of visits would be another, with another id.
+        durability: Durability = "full" if any(due.event in _OF_VISITS for due in selected) else "process"
+        ids = [due.id for due in selected]
+        claims = self._database.write(lambda tx: queue.claim(tx, now, ids), durability=durability)
         self._fault_point("claimed")
         for claimed in claims:
             with self._lock:
@@ -109,12 +112,15 @@ class Sender:
         """Delete old messages, once an hour by one process of all nodes."""
 
         def work(tx: Connection) -> None:
-            if leases.acquire(tx, _TIDY, every=_TIDY_SECONDS) and deliveries.delete_expired(tx, clock.now()):
+            if leases.acquire(tx, _TIDY, every=_TIDY_SECONDS) and self._delete_expired(tx):
                 leases.release(tx, _TIDY)
 
         if time.monotonic() >= self._tidy_at:
             self._database.write(work, durability="relaxed")
             self._tidy_at = time.monotonic() + _TIDY_PAUSE
+
+    def _delete_expired(self, tx: Connection) -> bool:
+        return deliveries.delete_expired(tx, clock.now(), visits_days=self._settings.events_days)
 
     def _try_step(self) -> int:
         try:
@@ -128,7 +134,7 @@ class Sender:
     def _limit(self, endpoint: int) -> int:
         return _PER_ENDPOINT if endpoint in self._proven else 1
 
-    def _choose(self, waiting: Sequence[Due]) -> Sequence[int]:
+    def _choose(self, waiting: Sequence[Due]) -> Sequence[Due]:
         """Return the messages that have a free thread, of the process and of their endpoint."""
         selected = []
         with self._lock:
@@ -136,7 +142,7 @@ class Sender:
         for due in waiting:
             is_free = running[due.endpoint] < self._limit(due.endpoint) and running.total() < _THREADS
             if is_free and not (due.is_failing and failing >= _FAILING_THREADS):
-                selected.append(due.id)
+                selected.append(due)
                 running[due.endpoint] += 1
                 failing += due.is_failing
         return selected

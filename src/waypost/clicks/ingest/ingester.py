@@ -164,12 +164,23 @@ _SAVE_SECONDS = 1.0  # between two writes of the metrics: one takes as long as c
 _GRACE_SECONDS = 2 * 3600  # a day's salt and visitors are kept this long after midnight, for late journal lines
 
 
+VisitReader = Callable[[Connection, Sequence[Visit], Sequence[bool]], None]
+"""Gets the visits of a batch, and whether each is the first of its visitor on a day, in the transaction that counts
+them. Visits of moved items have their present account."""
+
+
 class Ingester:
     """Counts the journal lines of this machine's workers. `fault_point` is called between steps; tests crash in it."""
 
     def __init__(
-        self, settings: Settings, database: Database, *, fault_point: Callable[[str], None] = lambda _name: None
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        readers: Sequence[VisitReader] = (),
+        fault_point: Callable[[str], None] = lambda _name: None,
     ) -> None:
+        self._readers = readers
         self._folder = settings.journal_dir
         self._database = database
         self._events_days = settings.events_days
@@ -351,6 +362,9 @@ class Ingester:
                 part = slice(start, start + _EVENTS_PER_INSERT)
                 insert(tx, events, _event_columns(visits[part], aggregate.is_first[part]))
         self._fault_point("events")
+        for read in self._readers:
+            read(tx, visits, aggregate.is_first)
+        self._fault_point("read")
         for chunk in chunks:
             if not advance_position(tx, chunk):
                 raise Problem(Kind.UNAVAILABLE, "These clicks are already counted. Nothing was counted twice.")

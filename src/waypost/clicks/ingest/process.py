@@ -16,7 +16,7 @@ import structlog
 
 from waypost.clicks.ingest import coordination
 from waypost.clicks.ingest.coordination import wake_ingester
-from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.ingest.ingester import Ingester, VisitReader
 from waypost.core import logging, process_signals
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -37,11 +37,16 @@ class IngesterProcess:
     """Context manager that runs an ingester and background jobs in a child process."""
 
     def __init__(
-        self, settings: Settings, background: Sequence[BackgroundJob], listeners: Sequence[socket] = ()
+        self,
+        settings: Settings,
+        background: Sequence[BackgroundJob],
+        listeners: Sequence[socket] = (),
+        *,
+        readers: Sequence[VisitReader] = (),
     ) -> None:
         """`listeners` are sockets of the workers, which a forked ingester must not keep open."""
         self._listeners = listeners
-        self._process_args = (settings, background, os.getpid())
+        self._process_args = (settings, background, readers, os.getpid())
         self._dead_since: float | None = None
         self._journal = settings.journal_dir
         self._stuck_seconds = _STUCK_SECONDS
@@ -113,7 +118,7 @@ def _keep_running(job: BackgroundJob, settings: Settings, database: Database, st
             stop.wait(_JOB_RESTART_SECONDS)
 
 
-def _main(settings: Settings, background: Sequence[BackgroundJob], parent: int) -> None:
+def _main(settings: Settings, background: Sequence[BackgroundJob], readers: Sequence[VisitReader], parent: int) -> None:
     """Run the ingester until SIGTERM, or until the parent process has ended."""
     process_signals.reset()
     logging.configure(settings)
@@ -140,6 +145,6 @@ def _main(settings: Settings, background: Sequence[BackgroundJob], parent: int) 
     for job in background:
         threading.Thread(target=_keep_running, args=(job, settings, database, stop), daemon=True).start()
     try:
-        Ingester(settings, database).run(stop)
+        Ingester(settings, database, readers=readers).run(stop)
     finally:
         database.close()

@@ -1,6 +1,6 @@
 """The tables of webhooks: endpoints of accounts, the messages for them, and the attempts to deliver each message."""
 
-from sqlalchemy import JSON, BigInteger, Boolean, Column, Index, String, Table, Text, text, true
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Index, String, Table, Text, false, text, true
 
 from waypost.db.schema.columns import (
     Id,
@@ -15,7 +15,7 @@ from waypost.db.schema.columns import (
 )
 
 # One of campaign, channel and link can have an id, without a foreign key: with the item, its events end. `failing` is
-# the time of the first failure since the last success, `warned` that of the e-mail about it.
+# the time of the first failure since the last success, `warned` that of the e-mail about it. `visits`: it gets visits.
 webhook_endpoints = owned(
     "webhook_endpoints",
     string("title", doc="Name."),
@@ -31,6 +31,13 @@ webhook_endpoints = owned(
     Column("disabledreason", String(8), nullable=False, default="", doc="gone or failing, if the service disabled it."),
     timestamp("failing", optional=True, doc="Time of the first failure since the last success, UTC."),
     timestamp("warned", optional=True),
+    Column("visits", Boolean, nullable=False, default=False, server_default=false()),
+    Index(
+        "webhook_endpoints_visits",
+        "account",
+        sqlite_where=text("visits = 1"),
+        postgresql_where=text("visits"),
+    ),
 )
 
 # One event for one endpoint. `uid` is its `webhook-id`, `body` the exact text that is signed and sent. `due` is the

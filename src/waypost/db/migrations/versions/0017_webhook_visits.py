@@ -1,0 +1,23 @@
+"""Mark the endpoints of webhooks that get visits, so that counting clicks finds them.
+
+Revision: 0017
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0017"
+down_revision = "0016"
+_INDEX = "webhook_endpoints_visits"
+
+
+def upgrade() -> None:
+    """Add the column and its index."""
+    op.add_column("webhook_endpoints", sa.Column("visits", sa.Boolean, nullable=False, server_default=sa.false()))
+    op.create_index(
+        _INDEX,
+        "webhook_endpoints",
+        ["account"],
+        sqlite_where=sa.text("visits = 1"),
+        postgresql_where=sa.text("visits"),
+    )
