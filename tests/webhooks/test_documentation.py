@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 import time_machine
 from jsonschema import Draft202012Validator
 
@@ -21,7 +22,13 @@ from waypost.webhooks.visit_outbox import HOLD_SECONDS
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _PAGE = (_DOCS / "webhooks.md").read_text("utf-8")
-_SAMPLE, _SCHEMA, _VISITS = map(json.loads, re.findall(r"```json\n(.*?)```", _PAGE, re.DOTALL))
+_BLOCKS = list(map(json.loads, re.findall(r"```json\n(.*?)```", _PAGE, re.DOTALL)))
+_SCHEMA = next(block for block in _BLOCKS if "$schema" in block)
+_SAMPLES = {block["type"]: block for block in _BLOCKS if "type" in block and "data" in block}
+_SECRET = re.compile(
+    r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:[0-9a-f]+::?|::1|\S@\S|whsec_|wp_|argon2|\"(password|secret|key|network)\"",
+)
+"""Addresses of networks and e-mail, secrets, and names of fields with them."""
 _LINES = 15
 
 
@@ -59,10 +66,25 @@ def test_sample_and_messages_match_the_schema(hooks: Hooks, receiver: Receiver) 
             pass
     validator = Draft202012Validator(_SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER)
     sent = {payload["type"]: payload for payload in (each.verified(hooks.secret) for each in receiver.requests)}
-    for payload in (_SAMPLE, _VISITS, *sent.values()):
+    for payload in (*_SAMPLES.values(), *sent.values()):
         validator.validate(payload)
-    assert sent["link.clicked"]["data"]["visits"][0].keys() == _VISITS["data"]["visits"][0].keys()
+    assert {sample for sample in _SAMPLES if sample not in catalog.NAMES} == set()
+    (of_page,), (of_code, *_) = (each["link.clicked"]["data"]["visits"] for each in (_SAMPLES, sent))
+    assert of_page.keys() == of_code.keys()
     assert sent.keys() >= {"channel.created", "webhook.test"}
+
+
+@pytest.mark.parametrize("event", _SAMPLES)
+def test_sample_has_no_address_and_no_secret(event: str) -> None:
+    assert _SECRET.search(json.dumps(_SAMPLES[event])) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["203.0.113.7", "2001:db8:1::7", "::1", "ana@example.com", "whsec_x", "wp_1a2b", "$argon2id", '{"password": ""}'],
+)
+def test_search_for_secrets_works(text: str) -> None:
+    assert _SECRET.search(text)
 
 
 @ON_SQLITE

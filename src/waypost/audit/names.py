@@ -61,6 +61,9 @@ VERBS: Mapping[str, str] = {
     "exported": gettext_noop("Exported"),
     "secret_rotated": gettext_noop("Secret replaced"),
     "closed": gettext_noop("Closed"),
+    "limit_reached": gettext_noop("Limit reached"),
+    "dead": gettext_noop("Destination does not work"),
+    "alive": gettext_noop("Destination works again"),
 }
 """Texts of events, by the second part of their name."""
 _EVENTS: Mapping[str, str] = {

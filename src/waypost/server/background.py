@@ -10,7 +10,7 @@ from waypost.clicks.ingest.process import BackgroundJob
 from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
-from waypost.items.links import dead_link_checker
+from waypost.items.links import dead_link_checker, limit_events
 from waypost.webhooks import outbox, sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
@@ -25,7 +25,7 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
 
 def visit_readers(settings: Settings) -> Sequence[VisitReader]:
     """Return what gets every counted visit."""
-    return (VisitOutbox(settings),)
+    return (limit_events.record_reached, VisitOutbox(settings))
 
 
 def _sequence_audit_log(settings: Settings, database: Database, stop: threading.Event) -> None:

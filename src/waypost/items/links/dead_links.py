@@ -11,7 +11,10 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, and_, bindparam, case, false, func, insert, or_, select, true, update
 
+from waypost.db import audit_log
+from waypost.db.item_columns import name_of
 from waypost.db.schema import accounts, link_checks, links
+from waypost.db.schema.nouns import NOUNS
 
 DAY = 86_400
 Verdict = Literal["ok", "failed", "unknown"]
@@ -26,12 +29,13 @@ _UNKNOWN = {"checked": None, "status": 0, "failing_since": None, "failures": 0, 
 
 @dataclass(frozen=True)
 class LinkCheck:
-    """A claimed check of a destination. No other process claims it before `claimed_until`."""
+    """A claimed check of a destination. No other process claims it before `claimed_until`. `was_dead`: until then."""
 
     account: int
     link: int
     url: str
     claimed_until: int
+    was_dead: bool
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[l
         accounts.c.suspended == false(),
     )
     query = (
-        select(c.account, c.id, c.url, is_checked.label("is_checked"))
+        select(c.account, c.id, c.url, is_checked.label("is_checked"), link_checks.c.dead)
         .join(link_checks, and_(link_checks.c.account == c.account, link_checks.c.link == c.id))
         .join(accounts, accounts.c.id == c.account)
         .where(link_checks.c.due <= now)
@@ -91,13 +95,15 @@ def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[l
     _update(tx, [row for row in rows if not row.is_checked], {**_UNKNOWN, "due": now + period})
     until = now + _CLAIM_SECONDS
     _update(tx, [row for row in rows if row.is_checked], {"due": until})
-    return [LinkCheck(row.account, row.id, row.url, until) for row in rows if row.is_checked], bool(rows)
+    checks = [LinkCheck(row.account, row.id, row.url, until, row.dead) for row in rows if row.is_checked]
+    return checks, bool(rows)
 
 
 def record_result(tx: Connection, check: LinkCheck, *, status: int, verdict: Verdict, now: int, period: int) -> None:
     """Store the result of a claimed check, unless the destination has changed since it was claimed.
 
-    An unknown one changes nothing but the times: a destination that failed is checked again on the next day.
+    An unknown one changes nothing but the times: a destination that failed is checked again on the next day. Records
+    that the destination is dead, or is alive again.
     """
     c = link_checks.c
     later = now + _with_jitter(period)
@@ -108,11 +114,15 @@ def record_result(tx: Connection, check: LinkCheck, *, status: int, verdict: Ver
         values |= {**_UNKNOWN, "checked": now, "status": status, "due": later}
     if verdict == "failed":
         since = func.coalesce(c.failing_since, now)
-        is_dead = and_(c.failures + 1 >= _MIN_FAILURES, since <= now - _MIN_FAILING_SECONDS)
-        values |= {"failing_since": since, "failures": c.failures + 1, "dead": case((is_dead, true()), else_=false())}
+        is_long = and_(c.failures + 1 >= _MIN_FAILURES, since <= now - _MIN_FAILING_SECONDS)
+        values |= {"failing_since": since, "failures": c.failures + 1, "dead": case((is_long, true()), else_=false())}
         values["due"] = now + DAY
     is_claimed = (c.account == check.account, c.link == check.link, c.due == check.claimed_until)
-    tx.execute(update(link_checks).where(*is_claimed).values(values))
+    is_dead = tx.execute(update(link_checks).where(*is_claimed).values(values).returning(c.dead)).scalar()
+    if is_dead is not None and is_dead != check.was_dead:
+        named = select(name_of(NOUNS["link"])).where(links.c.account == check.account, links.c.id == check.link)
+        event, label = "link.dead" if is_dead else "link.alive", str(tx.execute(named).scalar() or "")
+        audit_log.record(tx, check.account, event, check.link, label=label, after={"url": check.url})
 
 
 def reset_if_moved(tx: Connection, account: int, link: int, *, old: str, new: str) -> None:
