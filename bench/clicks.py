@@ -28,6 +28,7 @@ from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import links
+from waypost.server import background
 
 _LINKS = 20_000
 _AT_ONCE = 50_000
@@ -69,7 +70,7 @@ def main() -> None:
 
 def _counting(settings: Settings, database: Database, account: int, items: int, clicks: int) -> None:
     """Print how fast clicks are counted; half of them fall on a hundredth of the links, as they do."""
-    rates, ingester = [], Ingester(settings, database)
+    rates, ingester = [], Ingester(settings, database, readers=background.visit_readers(settings))
     for lines_of_batch in lines(account, items, clicks):
         _write(settings, lines_of_batch)
         began = time.process_time()

@@ -61,6 +61,7 @@ VERBS: Mapping[str, str] = {
     "exported": gettext_noop("Exported"),
     "secret_rotated": gettext_noop("Secret replaced"),
     "closed": gettext_noop("Closed"),
+    "submitted": gettext_noop("Form sent"),
     "limit_reached": gettext_noop("Limit reached"),
     "dead": gettext_noop("Destination does not work"),
     "alive": gettext_noop("Destination works again"),

@@ -25,7 +25,6 @@ from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.http.mail import Mailer
 from waypost.http.middleware import InternalErrors, SecurityHeaders
-from waypost.http.webhooks import Webhooks
 from waypost.interstitials.link_visits import dry_run
 from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft
@@ -53,6 +52,7 @@ from waypost.visits.record_queries import FileView
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import InstallationSigner, Services
+from waypost.webhooks import overlay_hooks
 
 if TYPE_CHECKING:
     from waypost.server.tracing import Tracing
@@ -178,7 +178,7 @@ def _visitor_services(
         rules=rules,
         pages=PageRenderer(resources.meter, own_host=settings.own_host, pseudo=settings.pseudo_language == "on"),
         meter=resources.meter,
-        webhooks=Webhooks(partial(resources.meter.set_queue, "webhooks")),
+        enqueue_submission=overlay_hooks.enqueue,
         store=resources.cleaner.store,
         signer=signer,
         publish_changes=partial(resources.publish_changes, ()),

@@ -11,10 +11,10 @@ from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
 from waypost.items.links import dead_link_checker, limit_events
-from waypost.webhooks import outbox, sender
+from waypost.webhooks import outbox, overlay_hooks, sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
-AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue)
+AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue, overlay_hooks.follow)
 """They get every event of the audit log, in its order."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import Connection
@@ -19,7 +19,6 @@ from waypost.core.settings import Settings
 from waypost.db.database import Database, Durability
 from waypost.db.maintenance import MaintenanceMode
 from waypost.db.signing import Signer, installation_signer
-from waypost.http.webhooks import Webhooks
 from waypost.storage.store import Store
 from waypost.visits.cache import Cache
 from waypost.visits.frame_check import FrameChecker
@@ -102,6 +101,10 @@ class InstallationSigner:
         return self._signer
 
 
+SubmissionReader = Callable[[Connection, int, int, int, Mapping[str, Any]], None]
+"""Gets the account, the overlay, the id and the JSON of a submission, in the transaction that stores it."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Built once per worker process."""
@@ -119,7 +122,8 @@ class Services:
     publish_changes: Callable[[], None]
     """Applies committed changes. Called after every write that changes a page or redirect for visitors."""
     maintenance: MaintenanceMode
-    webhooks: Webhooks = field(default_factory=Webhooks)
+    enqueue_submission: SubmissionReader
+    """Inserts the messages of a new submission of an overlay's form."""
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
     image_queue: ImageQueue = field(default_factory=ImageQueue)
     """Limits how many QR code images are rendered at the same time, so that other requests need not wait."""

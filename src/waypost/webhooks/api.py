@@ -48,6 +48,9 @@ class WebhookOut(BaseModel):
     campaign: int | None = _CAMPAIGN
     channel: int | None = _CHANNEL
     link: int | None = _LINK
+    overlay: int | None = Field(
+        description="Id of the overlay that the webhook belongs to: it gets the submissions.", examples=[None]
+    )
     enabled: bool = _ENABLED
     state: str = Field(description="`active`, `failing` or `disabled`.", examples=["active"])
     disabledreason: str = Field(

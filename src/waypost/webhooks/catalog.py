@@ -9,6 +9,8 @@ ALL = "*"
 """Selects every event but visits; after a kind and a dot, every such event of the kind."""
 VISITS: Mapping[str, str] = {"link": "link.clicked", "qr": "code.scanned", "file": "file.downloaded"}
 """The events of counted visits by the kind of the item. There are so many that only their names select them."""
+SUBMITTED = "overlay.submitted"
+"""A visitor has sent the form of an overlay. It is in no audit log."""
 TEST = "webhook.test"
 """The event that a person sends to see that an endpoint works. It is sent even if the endpoint does not select it."""
 _OF_ITEMS = ("created", "updated", "deleted", "restored", "purged")
@@ -16,7 +18,7 @@ _MORE: Mapping[str, Sequence[str]] = {
     "link": ("clicked", "limit_reached", "dead", "alive"),
     "file": ("downloaded",),
     "channel": ("item_added", "item_removed"),
-    "overlay": ("submissions_deleted",),
+    "overlay": ("submissions_deleted", "submitted"),
 }
 EVENTS: Mapping[str, Sequence[str]] = {
     **{kind: (*_OF_ITEMS, *_MORE.get(kind, ())) for kind in NOUNS},

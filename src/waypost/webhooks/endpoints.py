@@ -22,6 +22,9 @@ SCOPES: Mapping[str, Table] = {"campaign": campaigns, "channel": channels, "link
 ROTATION_SECONDS = 86_400
 """After a rotation, messages are signed with the previous secret too for so long."""
 _c = webhook_endpoints.c
+_OF_ANY = ("title", "enabled")
+"""The fields that can be set on the endpoint of an overlay."""
+_OF_OVERLAY = "This webhook belongs to overlay {}. Change or remove the URL in the field webhook of the overlay."
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Endpoint:
     campaign: int | None
     channel: int | None
     link: int | None
+    overlay: int | None
     enabled: bool
     disabledreason: str
     failing: int | None
@@ -78,7 +82,8 @@ def get_owned(tx: Connection, account: int, endpoint: int) -> Endpoint:
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> tuple[Endpoint, str]:
     """Create an endpoint. Return it with its secret, which is not shown again. Raises INVALID on the invalid field."""
     account_rows.lock(tx, account)
-    count = select(func.count()).select_from(webhook_endpoints).where(_c.account == account)
+    own = (_c.account == account, _c.overlay.is_(None))
+    count = select(func.count()).select_from(webhook_endpoints).where(*own)
     if tx.execute(count).scalar_one() >= MAX_ENDPOINTS:
         message = f"This account has {MAX_ENDPOINTS} webhooks already. Delete one first."
         raise Problem(Kind.INVALID, message)
@@ -92,13 +97,15 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
 
 
 def change(tx: Connection, account: int, endpoint: int, *, settings: Settings, **fields: Unpack[Fields]) -> Endpoint:
-    """Set the given fields. Raises INVALID on the invalid field.
+    """Set the given fields. Raises INVALID on the invalid field, and on one that the endpoint has from its overlay.
 
     Another URL, and enabling, forget earlier failures. Messages that wait for a disabled endpoint become failed ones,
     which can be sent again.
     """
     crud.lock_row(tx, webhook_endpoints, account, endpoint)
     stored, values = get_owned(tx, account, endpoint), _values(tx, account, fields, settings)
+    if stored.overlay is not None:
+        _refuse_of_overlay(stored, {name: value for name, value in values.items() if name not in _OF_ANY})
     _check_scope({**{name: getattr(stored, name) for name in SCOPES}, **values})
     crud.change(tx, webhook_endpoints, account, endpoint, values)
     if values.get("enabled") or values.get("url", stored.url) != stored.url:
@@ -110,7 +117,9 @@ def change(tx: Connection, account: int, endpoint: int, *, settings: Settings, *
 
 
 def remove(tx: Connection, account: int, endpoint: int) -> None:
-    """Delete an endpoint with its messages."""
+    """Delete an endpoint with its messages. Raises INVALID if it belongs to an overlay."""
+    if (stored := get_owned(tx, account, endpoint)).overlay is not None:
+        raise Problem(Kind.INVALID, _OF_OVERLAY.format(stored.overlay))
     columns = audit_log.columns_of(webhook_endpoints)
     deletion = delete(webhook_endpoints).where(_c.id == endpoint, _c.account == account).returning(*columns)
     row = tx.execute(deletion).mappings().first()
@@ -128,6 +137,13 @@ def rotate(tx: Connection, account: int, endpoint: int) -> tuple[Endpoint, str]:
     rotated = get_owned(tx, account, endpoint)
     audit_log.record(tx, account, "webhook.secret_rotated", endpoint, label=rotated.title)
     return rotated, secret
+
+
+def _refuse_of_overlay(stored: Endpoint, values: Mapping[str, Any]) -> None:
+    """Raise INVALID if a value differs that the endpoint has from its overlay."""
+    for name, value in values.items():
+        if value != getattr(stored, name, value):
+            raise invalid(name, _OF_OVERLAY.format(stored.overlay))
 
 
 def fail_waiting(tx: Connection, account: int, endpoint: int) -> None:

@@ -42,6 +42,23 @@ def enqueue(tx: Connection, events: Sequence[SequencedEvent]) -> None:
         tx.execute(insert(webhook_messages), messages)
 
 
+def enqueue_fact(tx: Connection, account: int, name: str, data: Mapping[str, Any]) -> None:
+    """Insert the messages of an event that is in no audit log. `data` has the `id` and `kind` of its thing."""
+    thing = Thing(account, data["kind"], data["id"])
+    endpoints = [each for each in listening(tx, [account]) if catalog.selects(each.events, name)]
+    if not endpoints:
+        return
+    places = scopes.find_places(tx, endpoints, [thing])
+    body = as_json(name, clock.now(), data)
+    messages = [
+        {**values(account, each.id, signature.new_id(), name, body), "state": first_state(each)}
+        for each in endpoints
+        if scopes.contains(each, thing, places)
+    ]
+    if messages:
+        tx.execute(insert(webhook_messages), messages)
+
+
 def listening(tx: Connection, owners: Collection[int | None], *conditions: ColumnElement[bool]) -> Sequence[Any]:
     """Return the endpoints of accounts that are not suspended, disabled ones too."""
     if not owners:

@@ -69,6 +69,9 @@ def show_webhook(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/webhooks/{id:int}/edit")
 def show_editor(context: PageContext, id: int) -> Response:
+    endpoint = context.read(lambda tx: endpoints.get_owned(tx, context.account, id))
+    if endpoint.overlay is not None:
+        return context.redirect(f"/dashboard/overlays/{endpoint.overlay}")
     return _form_page(context, Form(context.read(lambda tx: _values(tx, context.account, id))), id)
 
 
@@ -238,7 +241,7 @@ def _scope_options(tx: Connection, account: int, current: str) -> Sequence[Optio
 
 def _scope_text(tx: Connection, endpoint: Endpoint) -> str:
     """Return the item whose events are sent; "" for everything."""
-    for kind in SCOPES:
+    for kind in (*SCOPES, "overlay"):
         if (item := getattr(endpoint, kind)) is not None:
             named = _items(tx, endpoint.account, kind, only=item)
             return named[0][1] if named else gettext("A deleted item")

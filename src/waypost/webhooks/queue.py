@@ -103,6 +103,13 @@ def find_due(tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int
     return [Due(row["id"], row["endpoint"], row["event"], bool(row["is_failing"])) for row in rows]
 
 
+def count_due(tx: Connection, now: int) -> int:
+    """Return how many messages are due (index webhook_messages_due)."""
+    query = select(func.count()).select_from(webhook_messages)
+    query = query.join(accounts, accounts.c.id == _m.account).where(accounts.c.suspended == false())
+    return tx.execute(query.where(_m.state == "waiting", _m.due <= now)).scalar_one()
+
+
 def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
     """Lease those of the messages that are still due, and store an attempt of each. Another process gets the others."""
     is_due = (_m.id.in_(ids), _m.state == "waiting", _m.due <= now)

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from waypost.core import clock, setting_urls
 from waypost.core.errors import Problem
+from waypost.core.metrics import Meter
 from waypost.core.reasons import RepeatedReason
 from waypost.core.settings import Settings
 from waypost.db import leases
@@ -38,6 +39,7 @@ _PER_ENDPOINT = 4
 _LOG_SECONDS = 60.0
 _TIDY, _TIDY_SECONDS, _TIDY_PAUSE = "webhooks", 3600, 60.0
 """The lease of the deletion of old messages, its length, and the pause between two tries."""
+_MEASURE_PAUSE = 10.0
 _OF_VISITS = frozenset(catalog.VISITS.values())
 _log = structlog.get_logger("webhooks")
 
@@ -67,7 +69,8 @@ class Sender:
         """The number of them to endpoints that have failed before."""
         self._proven: set[int] = set()
         """Endpoints whose last request succeeded."""
-        self._tidy_at = 0.0  # of the monotonic clock
+        self._meter = Meter(settings.metrics_dir, "webhooks")
+        self._tidy_at = self._measure_at = 0.0  # of the monotonic clock
         self._fault = RepeatedReason(
             lambda reason: _log.warning("webhooks wait for the database", reason=reason), _LOG_SECONDS
         )
@@ -119,12 +122,21 @@ class Sender:
             self._database.write(work, durability="relaxed")
             self._tidy_at = time.monotonic() + _TIDY_PAUSE
 
+    def _measure(self) -> None:
+        """Publish how many messages are due, for the health page."""
+        if time.monotonic() >= self._measure_at:
+            due = self._database.read(lambda tx: queue.count_due(tx, clock.now()), autocommit=True)
+            self._meter.set_queue("webhooks", due)
+            self._meter.save()
+            self._measure_at = time.monotonic() + _MEASURE_PAUSE
+
     def _delete_expired(self, tx: Connection) -> bool:
         return deliveries.delete_expired(tx, clock.now(), visits_days=self._settings.events_days)
 
     def _try_step(self) -> int:
         try:
             self.delete_expired()
+            self._measure()
             return self.step()
         except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
             self._fault.record(str(error))

@@ -24,6 +24,7 @@ webhook_endpoints = owned(
     Column("campaign", Id, doc="Id of the campaign, if only its events are sent."),
     Column("channel", Id, doc="Id of the channel, if only its events are sent."),
     Column("link", Id, doc="Id of the link, if only its events are sent."),
+    Column("overlay", Id, doc="Id of the overlay whose submissions are sent; empty for other webhooks."),
     Column("secret", Text, nullable=False),
     Column("oldsecret", Text),
     timestamp("oldsecretend", optional=True),
@@ -32,6 +33,7 @@ webhook_endpoints = owned(
     timestamp("failing", optional=True, doc="Time of the first failure since the last success, UTC."),
     timestamp("warned", optional=True),
     Column("visits", Boolean, nullable=False, default=False, server_default=false()),
+    Index("webhook_endpoints_overlay", "account", "overlay", unique=True),
     Index(
         "webhook_endpoints_visits",
         "account",

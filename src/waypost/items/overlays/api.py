@@ -33,7 +33,8 @@ _OPTIONS = Field(description="`poll`: the 2 to 10 options; required.", examples=
 _CODE = Field(description="`coupon`: the code to copy; required.", examples=["SPRING20"])
 _IMAGE = Field(description="`image`: URL of the picture; required.", examples=["https://example.com/boots.jpg"])
 _WEBHOOK = Field(
-    description="URL that receives each submission once, as JSON.", examples=["https://example.com/hooks/waypost"]
+    description="URL that receives each submission as JSON, signed, and again after failures.",
+    examples=["https://example.com/hooks/waypost"],
 )
 
 

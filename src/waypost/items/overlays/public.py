@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 import email_validator
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -113,25 +114,25 @@ async def _read_form(request: Request, services: Services) -> _SubmittedForm | N
 
 
 async def _submit(request: Request, services: Services, form: _SubmittedForm, answers: Answers) -> RefusalReason | None:
-    """Store a submission within the rate limits, and send it to the webhook. Return why it was refused, if so."""
+    """Store a submission and its messages within the rate limits. Return why it was refused, if so."""
     overlay = form.overlay
     network = network_of(client_ip(request.scope, services.settings.proxies))
     if await services.visits.is_rate_limited("overlay form", subject=f"overlay {overlay.id}", network=network):
         return "flood"
-    is_stored = await services.change(
-        lambda tx: submissions.add(tx, overlay.account, overlay.id, answers, link=form.link)
-    )
-    if not is_stored:
-        return "flood"
-    if overlay.webhook:
-        source = {
-            "overlay": overlay.id,
-            "type": overlay.type,
-            "link": form.link or None,
-            "date": clock.text(clock.now()),
-        }
-        services.webhooks.send(overlay.account, overlay.webhook, {**source, **asdict(answers)})
-    return None
+    source = {
+        "overlay": overlay.id,
+        "type": overlay.type,
+        "link": form.link or None,
+        "date": clock.text(clock.now()),
+    }
+
+    def work(tx: Connection) -> int | None:
+        submission = submissions.add(tx, overlay.account, overlay.id, answers, link=form.link)
+        if submission is not None:
+            services.enqueue_submission(tx, overlay.account, overlay.id, submission, {**source, **asdict(answers)})
+        return submission
+
+    return "flood" if await services.change(work) is None else None
 
 
 async def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Response:

@@ -1,16 +1,17 @@
 """Submissions: what visitors sent with an overlay's form."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
 
 from waypost.core import clock, csv_export
 from waypost.db import audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
-from waypost.db.schema import links, overlays, submissions
+from waypost.db.schema import links, overlays, submissions, webhook_endpoints, webhook_messages
 
 MAX_SUBMISSIONS = 100_000
 """Submissions stored for one overlay; more are rejected, so that visitors cannot fill the disk."""
@@ -41,18 +42,22 @@ class Submission:
     created: int
 
 
-def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: int) -> bool:
-    """Store a submission; False if the overlay has too many. Raises NOT_FOUND if the overlay was deleted."""
+def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: int) -> int | None:
+    """Store a submission; return its id, None if the overlay has too many. Raises NOT_FOUND without the overlay."""
     crud.lock_row(tx, overlays, account, overlay, shared=True)
     stored = select(submissions.c.id).where(_of_overlay(account, overlay)).limit(MAX_SUBMISSIONS).subquery()
     if tx.execute(select(func.count()).select_from(stored)).scalar_one() >= MAX_SUBMISSIONS:
-        return False
+        return None
     owned_by = (links.c.id == link, links.c.account == account)
     # None if the link was deleted while the visitor filled in the form.
     existing_link = tx.execute(select(links.c.id).where(*owned_by).with_for_update(key_share=True)).scalar()
     values = {"account": account, "overlay": overlay, "link": existing_link, "created": clock.now(), **vars(answers)}
-    tx.execute(insert(submissions).values(values))
-    return True
+    return int(tx.execute(insert(submissions).values(values).returning(submissions.c.id)).scalar_one())
+
+
+def message_id(submission: int) -> str:
+    """Return the id of the message with a submission for the webhook of its overlay."""
+    return f"msg_{hashlib.sha256(f'submission:{submission}'.encode()).hexdigest()[:32]}"
 
 
 def list_submissions(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
@@ -69,10 +74,14 @@ def count_votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]
 
 
 def remove(tx: Connection, account: int, overlay: int, ids: Sequence[int]) -> int:
-    """Delete submissions by id; return how many existed. Raises NOT_FOUND."""
+    """Delete submissions by id, with the messages that have them; return how many existed. Raises NOT_FOUND."""
     crud.require_owned(tx, overlays, account, overlay)
     stmt = submissions.delete().where(_of_overlay(account, overlay), submissions.c.id.in_(ids))
     removed = int(tx.execute(stmt).rowcount)
+    e, m = webhook_endpoints.c, webhook_messages.c
+    endpoint = select(e.id).where(e.account == account, e.overlay == overlay)
+    sent = (m.account == account, m.endpoint.in_(endpoint), m.uid.in_([message_id(each) for each in ids]))
+    tx.execute(delete(webhook_messages).where(*sent))
     audit_log.record(tx, account, "overlay.submissions_deleted", overlay, before={"submissions": removed})
     return removed
 

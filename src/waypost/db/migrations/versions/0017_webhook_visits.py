@@ -1,4 +1,4 @@
-"""Mark the endpoints of webhooks that get visits, so that counting clicks finds them.
+"""Mark the endpoints of webhooks that get visits, so that counting clicks finds them, and those of overlays.
 
 Revision: 0017
 """
@@ -12,7 +12,7 @@ _INDEX = "webhook_endpoints_visits"
 
 
 def upgrade() -> None:
-    """Add the column and its index."""
+    """Add the columns and their indexes."""
     op.add_column("webhook_endpoints", sa.Column("visits", sa.Boolean, nullable=False, server_default=sa.false()))
     op.create_index(
         _INDEX,
@@ -21,3 +21,6 @@ def upgrade() -> None:
         sqlite_where=sa.text("visits = 1"),
         postgresql_where=sa.text("visits"),
     )
+    overlay_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+    op.add_column("webhook_endpoints", sa.Column("overlay", overlay_id))
+    op.create_index("webhook_endpoints_overlay", "webhook_endpoints", ["account", "overlay"], unique=True)
