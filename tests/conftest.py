@@ -53,7 +53,6 @@ BASE = "http://go.localhost:8000"
 HASHER_IN_SERVICE = credentials._hasher
 credentials._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 process_caches.share()
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process that a test starts compiles all modules
 
 # Property tests pass on a loaded machine too: an example may take any time.
 hypothesis.settings.register_profile(
