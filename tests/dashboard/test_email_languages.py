@@ -71,7 +71,7 @@ def test_notices_of_the_dashboard_and_the_api_are_translated(
 @pytest.mark.parametrize("name", _MESSAGES)
 def test_message_is_translated_into_every_language(name: str, language: str) -> None:
     message = _MESSAGES[name]
-    for text in message:
+    for text in filter(None, message[:3]):
         translated = text_in(language, text, **_VALUES)
         assert translated != text % _VALUES
         assert "%(" not in translated

@@ -43,6 +43,7 @@ NOT_EXPORTED = {
     "visitors": "hashes, for a day",
     "rotator_state": "working state of rotators",
     "trash": "deleted items",
+    "emails": "wait until they are sent, for two days at most",
     "link_undos": "values before bulk actions, for a day",
     "webhook_messages": "events, which the audit log has, for 30 days",
     "webhook_attempts": "results of requests, for 30 days",

@@ -4,14 +4,15 @@ import socketserver
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
+from email.message import EmailMessage
 
 from tests.support.server import free_port
 from tests.support.threads import in_thread
 
 
 @contextmanager
-def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
-    """Start the server; yield its port and the list of received e-mails."""
+def mailbox(recipient_answer: bytes = b"250 yes\r\n") -> Iterator[tuple[int, list[dict[str, str]]]]:
+    """Start the server; yield its port and the list of received e-mails. `recipient_answer` is that to RCPT."""
     messages: list[dict[str, str]] = []
 
     class Session(socketserver.StreamRequestHandler):
@@ -27,14 +28,28 @@ def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
                     body = b""
                     while (part := self.rfile.readline()) != b".\r\n":
                         body += part
-                    message = message_from_bytes(body, policy=policy.default)
-                    payload = message.get_payload(decode=True)
-                    assert isinstance(payload, bytes)
-                    messages.append({"to": to, "subject": str(message["subject"]), "text": payload.decode()})
-                self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 yes\r\n")
+                    message = message_from_bytes(body, _class=EmailMessage, policy=policy.default)
+                    messages.append({"to": to, "subject": str(message["subject"]), **_parts(message)})
+                answers = {b"QUIT": b"221 bye\r\n", b"RCPT": recipient_answer}
+                self.wfile.write(answers.get(command, b"250 yes\r\n"))
                 if command == b"QUIT":
                     return
 
     port = free_port()
     with in_thread(socketserver.ThreadingTCPServer(("127.0.0.1", port), Session)):
         yield port, messages
+
+
+def _parts(message: EmailMessage) -> dict[str, str]:
+    """Return the text and the HTML of a message, "" without, and the headers that tests check."""
+    text, html = message.get_body(("plain",)), message.get_body(("html",))
+    headers = {name.lower(): str(message[name]) for name in ("Message-ID", "From") if name in message}
+    headers |= {name.lower(): str(message[name]) for name in message if name.startswith("List-")}
+    return {
+        "text": text.get_content() if text else "",
+        "html": html.get_content() if html else "",
+        "pictures": " ".join(
+            part.get_content_type() for part in message.walk() if part.get_content_maintype() == "image"
+        ),
+        **headers,
+    }

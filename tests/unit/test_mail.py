@@ -10,11 +10,10 @@ import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pydantic import SecretStr
-from structlog.testing import capture_logs
 
 from tests.support.server import free_port
 from waypost.core.settings import Settings
-from waypost.http.mail import Email, Mailer
+from waypost.http.smtp import Email, SmtpServer
 
 
 class Inbox:
@@ -78,12 +77,10 @@ def _smtp_server(certificate: trustme.LeafCert | None, *, scheme: str = "smtp") 
 
 
 def _send(url: str, *, to: str = "ana@example.com", **settings: str) -> list[str]:
-    """Send one e-mail and return the errors in the log."""
-    with capture_logs() as logs:
-        mailer = Mailer(Settings.model_validate({"smtp_url": url, "mail_from": "waypost@example.com", **settings}))
-        mailer.send_later(lambda: Email(to, "Reset your password", "https://go.example.com/secret"))
-        mailer.close()
-    return [entry["reason"] for entry in logs]
+    """Send one e-mail and return the reasons why it was not sent."""
+    server = SmtpServer(Settings.model_validate({"smtp_url": url, "mail_from": "waypost@example.com", **settings}))
+    failure = server.send(Email(to, "Reset your password", "https://go.example.com/secret"))
+    return [failure.reason] if failure else []
 
 
 @pytest.mark.usefixtures("trusted")
@@ -155,10 +152,9 @@ def test_comma_in_recipient_does_not_add_another_one() -> None:
 def test_sender_has_the_name_of_the_service_unless_the_settings_name_one(
     mail_from: str, service: str, sender: str
 ) -> None:
-    mailer = Mailer(Settings(mail_from=mail_from, smtp_url=SecretStr("smtp://127.0.0.1:1")))
-    message = mailer._message("ana@example.com", "Hello", "Text", service)
+    server = SmtpServer(Settings(mail_from=mail_from, smtp_url=SecretStr("smtp://127.0.0.1:1")))
+    message = server.message(Email("ana@example.com", "Hello", "Text", service), server.new_message_id())
     assert message["From"] == sender
     assert len(message["From"].addresses) == 1
     assert message["From"].addresses[0].addr_spec == "go@example.com"
     message.as_bytes()
-    mailer.close()

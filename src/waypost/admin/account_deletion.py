@@ -12,6 +12,7 @@ from waypost.core.errors import Kind, Problem, account_deleted
 from waypost.db import audit_log, leases, moved_items, postgres, schema
 from waypost.db.database import Database
 from waypost.db.schema.nouns import NOUNS
+from waypost.http import mail_queue
 from waypost.items.accounts import deletion
 from waypost.items.functions import FUNCTIONS
 from waypost.transfer.imports import plan_removal
@@ -145,6 +146,7 @@ def _remove_account(tx: Connection, account: int) -> None:
     for table, remove in _KINDS:
         while _remove_batch(tx, account, table, remove):
             pass
+    mail_queue.remove_account(tx, account)
     removed = audit.remove_account(tx, account)
     audit_log.forget(tx, account)
     audit_log.record(tx, None, "account.deleted", account, label=username, after={"events": removed})

@@ -1,12 +1,15 @@
 """Remove the second factor of an account by a command, and tell its owner."""
 
+import threading
+
 from sqlalchemy import Connection
 
 from waypost.core.errors import invalid
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
+from waypost.dashboard.mails import Installation
 from waypost.db.database import Database
-from waypost.http.mail import Email, Mailer
+from waypost.http import mail
 from waypost.items.accounts import emails, lost_phone, profile
 from waypost.media.branding import store as brands
 
@@ -17,15 +20,17 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
     Raises INVALID if there is no second factor, and NOT_FOUND if the account was deleted.
     """
 
-    def work(tx: Connection) -> Email:
+    def work(tx: Connection) -> None:
         owner = lost_phone.remove(tx, account)
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
-        sender = emails.Installation(settings, brands.of_installation(tx))
+        sender = Installation(settings, brands.of_installation(tx))
         language = profile.language_of(tx, account) or SOURCE_LANGUAGE
-        return emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
+        notice = emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
+        mail.enqueue(tx, settings, notice, account=account)
 
-    email, mailer = database.write(work), Mailer(settings)
-    mailer.send_later(lambda: email)
-    mailer.close()
+    database.write(work)
+    mailer = mail.Mailer(settings, database)
+    if mailer.can_send:
+        mailer.send_due(threading.Event())  # the service may not run
     return mailer.can_send

@@ -1,61 +1,66 @@
-"""E-mail of the service, such as password reset links. Sent by a background thread; requests do not wait for it."""
+"""The only way of outgoing e-mail: stored in the queue, then sent outside of any transaction, and sent again if needed.
 
-import smtplib
-import ssl
+The process of a request makes the first attempt in a thread, without the pause of the job that makes the others.
+"""
+
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from email.message import EmailMessage
-from email.utils import formataddr, formatdate, make_msgid
-from math import inf
-from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from functools import partial
 
 import structlog
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
+from waypost.core import clock
+from waypost.core.errors import Problem
 from waypost.core.settings import Settings
+from waypost.db.database import Database
+from waypost.http import mail_queue
+from waypost.http.mail_queue import Claim
+from waypost.http.smtp import Email, SmtpServer
+
+__all__ = ["Email", "Mailer", "enqueue", "run"]
 
 _log = structlog.get_logger("mail")
-_TIMEOUT_SECONDS = 20
 _SHUTDOWN_SECONDS = 10
-_PORTS = {"smtp": 587, "smtps": 465}
 _MAX_QUEUED = 200
 # E-mail is prepared after the response: before, it would slow the response down, and more if there is a recipient.
 _DELAY_SECONDS = 0.25
-_NO_TLS = "the SMTP server does not offer STARTTLS; set WAYPOST_SMTP_TLS=off to send e-mail and password in plain text"
-
-
-class Email(NamedTuple):
-    """An e-mail to one recipient. `service` is the name of the sender, unless the settings have one."""
-
-    to: str
-    subject: str
-    text: str
-    service: str = ""
+_POLL_SECONDS, _OFFLINE_SECONDS = 1.0, 30.0
 
 
 class Mailer:
-    """Sends e-mail through the SMTP server of the settings, if there is one."""
+    """Sends e-mail through the SMTP server of the settings, if there is one.
 
-    def __init__(self, settings: Settings, report_queued: Callable[[int], None] = lambda _: None) -> None:
-        """Prepare it. `report_queued` is called with the length of the queue when it changes."""
-        self._url = urlsplit(settings.smtp_url.get_secret_value())
-        self._requires_tls = settings.smtp_tls == "required"
-        self._sender = settings.mail_from or unquote(self._url.username or "") or f"waypost@{settings.own_host}"
+    `fault_point` is called between steps; tests crash in it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        report_queued: Callable[[int], None] = lambda _: None,
+        *,
+        fault_point: Callable[[str], None] = lambda _name: None,
+    ) -> None:
+        """Prepare it. `report_queued` is called with the length of the queue of the process when it changes."""
+        self._server = SmtpServer(settings)
+        self._database = database
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="mail")
         self._report_queued = report_queued
+        self._fault_point = fault_point
         self._queued = 0
         self._lock = threading.Lock()
-        self._deadline = inf
 
     @property
     def can_send(self) -> bool:
         """True if an SMTP server is configured."""
-        return bool(self._url.hostname)
+        return self._server.is_configured
 
-    def send_later(self, prepare: Callable[[], Email | None]) -> None:
-        """Queue an e-mail that `prepare` makes in the mail thread, or not. Without an SMTP server, do nothing.
+    def send_later(self, prepare: Callable[[], Email | None], *, account: int | None = None) -> None:
+        """Store an e-mail that `prepare` makes in the mail thread, and send it. Without an SMTP server, do nothing.
 
         Neither the response nor its time depends on whether there is a recipient. Errors are only logged.
         """
@@ -65,74 +70,87 @@ class Mailer:
             _log.error("e-mail queue is full")
             return
         self._count(1)
-        self._executor.submit(self._work, prepare, time.monotonic() + _DELAY_SECONDS)
+        self._executor.submit(self._work, prepare, account, time.monotonic() + _DELAY_SECONDS)
 
     def send_now(self, email: Email) -> str:
         """Send an e-mail in the calling thread. Return the reason if the SMTP server did not accept it, else ""."""
-        return self._try_to_deliver(email)
+        failure = self._server.send(email)
+        return failure.reason if failure else ""
 
-    def _work(self, prepare: Callable[[], Email | None], start: float) -> None:
+    def send_due(self, stop: threading.Event) -> bool:
+        """Send the e-mails that are due. Return False if the server cannot be reached now."""
+        for item in self._database.read(mail_queue.find_due, autocommit=True):
+            if stop.is_set():
+                break
+            claimed = self._database.write(partial(mail_queue.claim, item=item), durability="process")
+            self._fault_point("claimed")
+            if claimed is not None and not self._attempt(claimed):
+                return False
+        return True
+
+    def close(self) -> None:
+        """Send queued e-mail for at most ten seconds more, then stop. The job of another process sends the rest."""
+        self._server.deadline = time.monotonic() + _SHUTDOWN_SECONDS
+        self._executor.shutdown()
+
+    def _work(self, prepare: Callable[[], Email | None], account: int | None, start: float) -> None:
         try:
             time.sleep(max(0, start - time.monotonic()))
-            if (email := prepare()) is not None and (reason := self._try_to_deliver(email)):
-                _log.error("e-mail could not be sent", reason=reason, subject=email.subject)
+            if (email := prepare()) is None:
+                return
+            message_id = self._server.new_message_id()
+            add = partial(mail_queue.add, email=email, message_id=message_id, account=account, is_claimed=True)
+            claimed = self._database.write(add)
+            self._fault_point("stored")
+            self._attempt(claimed)
         except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
             _log.exception("e-mail could not be prepared", reason=str(error))
         finally:
             self._count(-1)
+
+    def _attempt(self, claimed: Claim) -> bool:
+        """Send an e-mail, and store the result. Return False if the server could not be reached."""
+        failure = self._server.send(claimed.email, claimed.message_id)
+        self._fault_point("sent")
+        if failure is None or failure.is_permanent:
+            self._store(partial(mail_queue.record_sent, item=claimed.id), claimed)
+        if failure is None:
+            return True
+        retry = 0 if failure.is_permanent else self._store(partial(mail_queue.record_failure, claimed=claimed), claimed)
+        _log.error("e-mail could not be sent", reason=failure.reason, subject=claimed.email.subject, retry=retry or 0)
+        return not failure.is_offline
+
+    def _store(self, record: Callable[[Connection], int | None], claimed: Claim) -> int | None:
+        """Store a result, as long as the lease allows if the database is away: without it the e-mail is sent again."""
+        while True:
+            try:
+                return self._database.write(record)
+            except Problem as problem:
+                if clock.now() + 1 >= claimed.until or time.monotonic() > self._server.deadline:
+                    _log.warning("result of an e-mail was not stored", reason=str(problem))
+                    return None
+                time.sleep(1)
 
     def _count(self, change: int) -> None:
         with self._lock:
             self._queued += change
             self._report_queued(self._queued)
 
-    def _message(self, to: str, subject: str, text: str, service: str = "") -> EmailMessage:
-        message = EmailMessage()
-        is_named = "<" in self._sender or not service
-        message["From"] = self._sender if is_named else formataddr((service, self._sender))
-        message["To"], message["Subject"] = to, subject
-        message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=self._sender.rpartition("@")[2])
-        message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text)
-        return message
 
-    def close(self) -> None:
-        """Send queued e-mail for at most ten seconds more, then stop."""
-        self._deadline = time.monotonic() + _SHUTDOWN_SECONDS
-        self._executor.shutdown()
+def enqueue(tx: Connection, settings: Settings, email: Email, *, account: int | None = None) -> None:
+    """Store an e-mail with the changes of a transaction; the job sends it. Without an SMTP server, do nothing."""
+    server = SmtpServer(settings)
+    if server.is_configured:
+        mail_queue.add(tx, email, server.new_message_id(), account=account)
 
-    def _try_to_deliver(self, email: Email) -> str:
-        """Send an e-mail. Return why it could not be sent, else ""."""
-        message = self._message(*email)
+
+def run(settings: Settings, database: Database, stop: threading.Event) -> None:
+    """Send the e-mails of the queue until `stop` is set."""
+    mailer = Mailer(settings, database)
+    while not stop.is_set():
         try:
-            self._deliver(message, email.to)
-        except (OSError, smtplib.SMTPException, ValueError) as error:  # ValueError: a character that SMTP cannot send
-            return str(error) or type(error).__name__
-        return ""
-
-    def _deliver(self, message: EmailMessage, to: str) -> None:
-        with self._connect() as server:
-            if self._url.username:
-                server.login(unquote(self._url.username), unquote(self._url.password or ""))
-            server.send_message(message, to_addrs=[to])
-
-    def _connect(self) -> smtplib.SMTP:
-        """Connect with TLS and a checked certificate; `smtp_tls` can allow plain text for smtp://."""
-        host, port = self._url.hostname or "", self._url.port or _PORTS[self._url.scheme]
-        seconds = min(_TIMEOUT_SECONDS, self._deadline - time.monotonic())
-        if seconds <= 0:
-            raise TimeoutError("the service stopped before the SMTP server answered")
-        context = ssl.create_default_context()
-        if self._url.scheme == "smtps":
-            return smtplib.SMTP_SSL(host, port, timeout=seconds, context=context)
-        server = smtplib.SMTP(host, port, timeout=seconds)
-        if self._requires_tls:
-            try:
-                server.starttls(context=context)
-            except smtplib.SMTPNotSupportedError as error:
-                server.close()
-                raise smtplib.SMTPException(_NO_TLS) from error
-            except (OSError, smtplib.SMTPException):
-                server.close()
-                raise
-        return server
+            is_online = mailer.send_due(stop)
+        except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
+            _log.warning("e-mails wait for the database", reason=str(error))
+            is_online = False
+        stop.wait(_POLL_SECONDS if is_online else _OFFLINE_SECONDS)

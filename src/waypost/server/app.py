@@ -136,7 +136,7 @@ def _worker_resources(settings: Settings, database: Database, invalidator: Cache
         publish_changes=invalidator.catch_up,
         meter=meter,
         cleaner=StorageCleaner(database, open_store(settings), settings),
-        mailer=Mailer(settings, partial(meter.set_queue, "emails")),
+        mailer=Mailer(settings, database, partial(meter.set_queue, "emails")),
         rate_limiter=RateLimiter(settings.data_dir, database),
         maintenance=MaintenanceMode(database),
     )

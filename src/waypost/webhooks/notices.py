@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select
 
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
+from waypost.dashboard.mails import Installation
 from waypost.db.schema import accounts
 from waypost.http.mail import Email
 from waypost.items.accounts import emails
@@ -26,7 +27,7 @@ def email(tx: Connection, settings: Settings, notice: Notice) -> Email | None:
     if owner is None:
         return None
     return emails.with_link(
-        emails.Installation(settings, brands.of_installation(tx)),
+        Installation(settings, brands.of_installation(tx)),
         owner.email,
         owner.language or SOURCE_LANGUAGE,
         _MESSAGES[notice.reason],

@@ -22,10 +22,9 @@ from waypost.core.reasons import RepeatedReason
 from waypost.core.settings import Settings
 from waypost.db import leases
 from waypost.db.database import Database, Durability
-from waypost.http import safe_client
-from waypost.http.mail import Mailer
+from waypost.http import mail, safe_client
 from waypost.webhooks import catalog, deliveries, notices, queue, signature
-from waypost.webhooks.queue import LEASE_SECONDS, Claim, Due, Notice, Result
+from waypost.webhooks.queue import LEASE_SECONDS, Claim, Due, Result
 
 TIMEOUT_SECONDS = 15.0
 """For one attempt in all."""
@@ -60,7 +59,6 @@ class Sender:
         self._stop = stop
         self._fault_point = fault_point
         self._hosts = setting_urls.host_ports(settings.webhook_hosts)
-        self._mailer = Mailer(settings)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._running: Counter[int] = Counter()
@@ -81,7 +79,6 @@ class Sender:
             self._wake.clear()
             if not self._try_step():
                 self._wake.wait(POLL_SECONDS)
-        self._mailer.close()
 
     def step(self) -> int:
         """Start the requests that are due and have a thread. Return how many."""
@@ -166,10 +163,8 @@ class Sender:
             result = self._send(claimed)
             self._fault_point("sent")
             succeeded = result.is_success
-            notice = self._store(claimed, result)
+            self._store(claimed, result)
             self._fault_point("stored")
-            if notice is not None:
-                self._tell(notice)
         except Exception:
             _log.exception("webhook failed", url=claimed.url)
             raise
@@ -199,11 +194,11 @@ class Sender:
         retry_after = _seconds(response.headers.get("retry-after", ""))
         return Result(response.status, _milliseconds_since(started), answer=answer, retry_after=retry_after)
 
-    def _store(self, claimed: Claim, result: Result) -> Notice | None:
+    def _store(self, claimed: Claim, result: Result) -> None:
         """Store a result, as long as the lease allows if the database is away: without it the message is sent again."""
         end = time.monotonic() + LEASE_SECONDS - TIMEOUT_SECONDS
         while True:
-            record = partial(queue.record, claimed=claimed, result=result, now=clock.now())
+            record = partial(self._record, claimed=claimed, result=result, now=clock.now())
             try:
                 return self._database.write(record, durability="process")
             except Problem as problem:
@@ -211,11 +206,15 @@ class Sender:
                     _log.warning("result of a webhook was not stored", url=claimed.url, reason=str(problem))
                     return None
 
-    def _tell(self, notice: Notice) -> None:
-        """Send an e-mail to the owner of an endpoint."""
-        _log.warning("webhook is failing or was disabled", account=notice.account, url=notice.url, reason=notice.reason)
-        prepare = partial(notices.email, settings=self._settings, notice=notice)
-        self._mailer.send_later(lambda: self._database.read(prepare))
+    def _record(self, tx: Connection, claimed: Claim, result: Result, now: int) -> None:
+        """Store a result, and with it the e-mail to the owner of an endpoint that fails or was disabled."""
+        notice = queue.record(tx, claimed=claimed, result=result, now=now)
+        if notice is None:
+            return
+        reason = notice.reason
+        _log.warning("webhook is failing or was disabled", account=notice.account, url=notice.url, reason=reason)
+        if (email := notices.email(tx, self._settings, notice)) is not None:
+            mail.enqueue(tx, self._settings, email, account=notice.account)
 
 
 def _milliseconds_since(started: float) -> int:

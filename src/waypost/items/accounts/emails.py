@@ -1,47 +1,24 @@
 """The texts of e-mail to owners of accounts, in the language of the recipient."""
 
-import textwrap
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from waypost.core.settings import Settings
-from waypost.dashboard.i18n import gettext_noop, text_in
+from waypost.dashboard.i18n import gettext, gettext_noop, text_in
+from waypost.dashboard.mails import Button, Part, Sender, compose, written_in
 from waypost.http.mail import Email
-from waypost.media.branding.brand import PRODUCT, Brand
 
-_LINE_LENGTH = 78
-
-
-class Sender(Protocol):
-    """The installation that sends an e-mail: the context of a request, or that of a command."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def brand(self) -> Brand: ...
-
-    @property
-    def service_name(self) -> str: ...
-
-
-@dataclass(frozen=True)
-class Installation:
-    """The installation as the sender of an e-mail that no request causes."""
-
-    settings: Settings
-    brand: Brand
-
-    @property
-    def service_name(self) -> str:
-        return self.brand.name or PRODUCT
+_HOUR, _DAYS = 3600, 2 * 86_400
 
 
 class Message(NamedTuple):
-    """A subject and the first paragraph, both untranslated."""
+    """A subject, the first paragraph and the label of the button, all untranslated, and when it is not sent any more.
+
+    `life` is in seconds.
+    """
 
     subject: str
     text: str
+    button: str = ""
+    life: int = _DAYS
 
 
 def notice(sender: Sender, recipient: str, language: str, message: Message, **values: str) -> Email:
@@ -54,21 +31,32 @@ def with_link(
     sender: Sender, recipient: str, language: str, message: Message, link: str, end: str = "", **values: str
 ) -> Email:
     """Return an e-mail with a link; `end` is a last paragraph."""
-    return _email(sender, recipient, language, message, link, end, **values)
-
-
-def _email(sender: Sender, recipient: str, language: str, message: Message, *paragraphs: str, **values: str) -> Email:
-    names = {"service": sender.service_name, **values}
-    texts = [text_in(language, message.text, **names), *(text_in(language, text) for text in paragraphs if text)]
-    # Links stay in one piece.
-    filled = [textwrap.fill(text, _LINE_LENGTH, break_long_words=False, break_on_hyphens=False) for text in texts]
-    subject = text_in(language, message.subject, **names)
-    return Email(recipient, subject, "\n\n".join(filled) + "\n", sender.brand.name)
+    return _email(sender, recipient, language, message, "", link, end, **values)
 
 
 def test_message(sender: Sender, recipient: str, language: str) -> Email:
     """Return an e-mail that shows an administrator that e-mail works."""
     return _email(sender, recipient, language, _TEST)
+
+
+def _email(
+    sender: Sender,
+    recipient: str,
+    language: str,
+    message: Message,
+    before: str = "",
+    link: str = "",
+    end: str = "",
+    **values: str,
+) -> Email:
+    """Return an e-mail with the paragraphs `before` and `end` around a link."""
+    names = {"service": sender.service_name, **values}
+    with written_in(language):
+        parts: list[Part] = [text_in(language, message.text, **names)]
+        parts += [gettext(before)] if before else []
+        parts += [Button(gettext(message.button), link)] if link else []
+        parts += [gettext(end)] if end else []
+        return compose(sender, recipient, text_in(language, message.subject, **names), parts, life=message.life)
 
 
 _TEST = Message(
@@ -81,6 +69,7 @@ WEBHOOK_FAILS = Message(
         'The webhook "%(name)s" of the %(service)s account %(username)s fails. Messages are sent again, and wait on its'
         " page. After 5 days without a success the webhook is disabled:"
     ),
+    gettext_noop("Open webhook"),
 )
 WEBHOOK_DISABLED = Message(
     gettext_noop("A webhook of %(service)s was disabled"),
@@ -88,6 +77,7 @@ WEBHOOK_DISABLED = Message(
         'The webhook "%(name)s" of the %(service)s account %(username)s was disabled, because it failed for 5 days.'
         " Enable it on its page; the missed messages are there:"
     ),
+    gettext_noop("Open webhook"),
 )
 WEBHOOK_GONE = Message(
     gettext_noop("A webhook of %(service)s was disabled"),
@@ -95,10 +85,12 @@ WEBHOOK_GONE = Message(
         'The webhook "%(name)s" of the %(service)s account %(username)s was disabled, because its server answered that'
         " it is gone (410). Enable it on its page; the missed messages are there:"
     ),
+    gettext_noop("Open webhook"),
 )
 NEW_KEY = Message(
     gettext_noop("A new API key was created"),
     gettext_noop("A new API key, “%(name)s”, was created for the %(service)s account %(username)s."),
+    gettext_noop("Account settings"),
 )
 FACTOR_ENABLED = Message(
     gettext_noop("Two-factor authentication was enabled"),
@@ -106,6 +98,7 @@ FACTOR_ENABLED = Message(
         "Two-factor authentication of the %(service)s account %(username)s was enabled."
         " All other browsers were signed out."
     ),
+    gettext_noop("Account settings"),
 )
 FACTOR_DISABLED = Message(
     gettext_noop("Two-factor authentication was disabled"),
@@ -113,6 +106,7 @@ FACTOR_DISABLED = Message(
         "Two-factor authentication of the %(service)s account %(username)s was disabled."
         " All other browsers were signed out."
     ),
+    gettext_noop("Account settings"),
 )
 FACTOR_REPLACED = Message(
     gettext_noop("Two-factor authentication uses a new phone"),
@@ -120,6 +114,7 @@ FACTOR_REPLACED = Message(
         "Two-factor authentication of the %(service)s account %(username)s was moved to another phone or app. The old"
         " codes and recovery codes do not work any more. All other browsers were signed out."
     ),
+    gettext_noop("Account settings"),
 )
 FACTOR_REMOVED = Message(
     gettext_noop("Two-factor authentication was removed by an administrator"),
@@ -127,6 +122,7 @@ FACTOR_REMOVED = Message(
         "An administrator removed the two-factor authentication of the %(service)s account %(username)s. All browsers"
         " were signed out. Sign-in asks only for the password until you set up a new phone."
     ),
+    gettext_noop("Account settings"),
 )
 WRONG_CODES = Message(
     gettext_noop("Wrong sign-in codes for your %(service)s account"),
@@ -134,14 +130,17 @@ WRONG_CODES = Message(
         "Many wrong codes were entered to sign in to the %(service)s account %(username)s, after the right password."
         " Further codes have to wait."
     ),
+    gettext_noop("Account settings"),
 )
 NEW_PASSWORD = Message(
     gettext_noop("The password of your %(service)s account was changed"),
     gettext_noop("The password of the %(service)s account %(username)s was changed. All browsers were signed out."),
+    gettext_noop("Account settings"),
 )
 NEW_ADDRESS = Message(
     gettext_noop("The e-mail address of your %(service)s account was changed"),
     gettext_noop("The e-mail address of the %(service)s account %(username)s was changed to %(email)s."),
+    gettext_noop("Account settings"),
 )
 ADDRESS_REQUESTED = Message(
     gettext_noop("A new e-mail address was entered for your %(service)s account"),
@@ -149,6 +148,7 @@ ADDRESS_REQUESTED = Message(
         "A new e-mail address was entered for the %(service)s account %(username)s. It is used once it is confirmed"
         " by a link that was sent to it. A new password makes that link invalid."
     ),
+    gettext_noop("Account settings"),
 )
 DELETION = Message(
     gettext_noop("Your %(service)s account will be deleted"),
@@ -156,24 +156,32 @@ DELETION = Message(
         "The %(service)s account %(username)s will be deleted with everything in it on %(time)s. Until then, sign in to"
         " cancel the deletion or to export the data."
     ),
+    gettext_noop("Account settings"),
 )
 CONFIRM_ADDRESS = Message(
     gettext_noop("Confirm your e-mail address"),
     gettext_noop("This address was entered for an account of %(service)s. Confirm it here within one hour:"),
+    gettext_noop("Confirm"),
+    _HOUR,
 )
 RESET = Message(
     gettext_noop("Reset your %(service)s password"),
     gettext_noop(
         "A password reset was requested for your %(service)s account. Choose a new password here within one hour:"
     ),
+    gettext_noop("Choose a new password"),
+    _HOUR,
 )
 REGISTRATION = Message(
     gettext_noop("Your %(service)s account"),
     gettext_noop("Welcome to %(service)s. Create your account here within one hour:"),
+    gettext_noop("Create account"),
+    _HOUR,
 )
 EXISTING_ACCOUNT = Message(
     gettext_noop("Your %(service)s account"),
     gettext_noop("An account was requested with this e-mail address, which already has one. Sign in here:"),
+    gettext_noop("Sign in"),
 )
 NOT_REQUESTED = gettext_noop("If you did not request it, ignore this e-mail.")
 _ADVICE = gettext_noop("If you did not do this, choose a new password, revoke all API keys and end all sessions:")

@@ -97,7 +97,7 @@ def tell(
         is_allowed = not context.rate_limiter.acquire("notice", network="", subject=to.casefold())
         return email if is_allowed else None
 
-    context.mailer.send_later(prepare)
+    context.mailer.send_later(prepare, account=account.id)
 
 
 def language_of(context: RequestContext, account: int) -> str:

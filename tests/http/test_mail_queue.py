@@ -1,0 +1,154 @@
+"""E-mails are stored before they are sent, sent once by all processes, and sent again after failures and crashes."""
+
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+import time_machine
+from sqlalchemy import Connection, select
+from structlog.testing import capture_logs
+
+from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.mailbox import mailbox
+from tests.support.server import free_port
+from waypost.core import clock
+from waypost.core.settings import Settings
+from waypost.db.database import Database
+from waypost.db.schema import emails
+from waypost.http import mail, mail_queue
+from waypost.http.mail import Mailer
+from waypost.http.smtp import Email
+
+pytestmark = ON_BOTH_DATABASES
+_EMAIL = Email("zoe@example.com", "Hello", "Text", "Acme", "<p>Text</p>")
+
+
+class _Killed(BaseException):
+    """The process ends."""
+
+
+def _settings(port: int) -> Settings:
+    values = {"smtp_url": f"smtp://127.0.0.1:{port}", "smtp_tls": "off", "mail_from": "go@example.com"}
+    return Settings.model_validate(values)
+
+
+def _stored(database: Database) -> Sequence[Any]:
+    return database.read(lambda tx: tx.execute(select(emails).order_by(emails.c.id)).mappings().all())
+
+
+def _send(settings: Settings, database: Database) -> bool:
+    with closing(Mailer(settings, database)) as mailer:
+        return mailer.send_due(threading.Event())
+
+
+def _kill_at(point: str, name: str) -> None:
+    if point == name:
+        raise _Killed
+
+
+def _enqueue(database: Database, settings: Settings, email: Email = _EMAIL, account: int | None = None) -> None:
+    database.write(lambda tx: mail.enqueue(tx, settings, email, account=account))
+
+
+def test_e_mail_of_a_transaction_that_is_rolled_back_is_not_sent(database: Database) -> None:
+    def fail(tx: Connection) -> None:
+        mail.enqueue(tx, _settings(1), _EMAIL)
+        raise ValueError("undone")
+
+    with pytest.raises(ValueError, match="undone"):
+        database.write(fail)
+    assert _stored(database) == []
+
+
+def test_e_mail_is_sent_once_by_two_nodes(database: Database, database_url: str) -> None:
+    with mailbox() as (port, received), closing(Database(database_url)) as other:
+        settings = _settings(port)
+        for number in range(20):
+            _enqueue(database, settings, _EMAIL._replace(subject=f"Number {number}"))
+        threads = [threading.Thread(target=_send, args=(settings, node)) for node in (database, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(email["subject"] for email in received) == sorted(f"Number {number}" for number in range(20))
+    assert _stored(database) == []
+
+
+@pytest.mark.parametrize("point", ["stored", "sent"])
+def test_e_mail_of_a_killed_process_is_sent_after_the_lease_with_the_same_id(database: Database, point: str) -> None:
+    with mailbox() as (port, received), time_machine.travel(clock.now(), tick=False) as now:
+        settings = _settings(port)
+        with closing(Mailer(settings, database, fault_point=partial(_kill_at, point))) as mailer:
+            mailer.send_later(lambda: _EMAIL)
+        (row,) = _stored(database)
+        assert (row["attempts"], len(received)) == (1, int(point == "sent"))
+        assert _send(settings, database)
+        assert len(received) == int(point == "sent")
+        now.shift(mail_queue.LEASE_SECONDS)
+        assert _send(settings, database)
+    assert {email["message-id"] for email in received} == {row["uid"]}
+    assert (len(received), _stored(database)) == (1 + int(point == "sent"), [])
+
+
+def test_e_mail_waits_for_a_server_that_is_down_and_is_given_up_at_the_end_of_its_life(database: Database) -> None:
+    settings = _settings(free_port())
+    with time_machine.travel(clock.now(), tick=False) as now, capture_logs() as logs:
+        _enqueue(database, settings, _EMAIL._replace(life=3600))
+        assert not _send(settings, database)
+        for pause in mail_queue.RETRY_SECONDS[:3]:
+            (row,) = _stored(database)
+            assert row["due"] == clock.now() + pause
+            now.shift(pause)
+            assert not _send(settings, database)
+        assert _stored(database) == []
+    assert [entry["retry"] for entry in logs] == [60, 300, 1800, 0]
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"550 no such user\r\n", 0), (b"450 later\r\n", 1)])
+def test_refused_recipient_is_given_up_if_the_refusal_is_permanent(
+    database: Database, answer: bytes, left: int
+) -> None:
+    with mailbox(answer) as (port, received):
+        _enqueue(database, _settings(port))
+        assert _send(_settings(port), database)
+    assert (len(_stored(database)), received) == (left, [])
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"to": "zoe@example.com\r\nBcc: eve@example.com"},
+        {"subject": "Hi\r\nBcc: eve@example.com"},
+        {"unsubscribe": "https://a.example/\r\nBcc: eve@example.com"},
+        {"service": "Acme\nBcc: eve@example.com"},
+    ],
+)
+def test_line_break_in_a_header_is_not_sent(database: Database, hostile: dict[str, Any]) -> None:
+    with mailbox() as (port, received):
+        _enqueue(database, _settings(port), _EMAIL._replace(**hostile))
+        _enqueue(database, _settings(port))
+        assert _send(_settings(port), database)
+    assert [email["to"] for email in received] == ["zoe@example.com"]
+    assert _stored(database) == []
+
+
+def test_address_with_an_international_domain_is_sent_in_ascii(database: Database) -> None:
+    with mailbox() as (port, received):
+        _enqueue(database, _settings(port), _EMAIL._replace(to="zoe@bücher.example"))
+        _send(_settings(port), database)
+    assert received[0]["to"] == "zoe@xn--bcher-kva.example"
+
+
+def test_e_mails_of_a_deleted_account_are_deleted(database: Database) -> None:
+    for account in (7, 8, None):
+        _enqueue(database, _settings(1), account=account)
+    database.write(lambda tx: mail_queue.remove_account(tx, 7))
+    assert [row["account"] for row in _stored(database)] == [8, None]
+
+
+def test_without_an_smtp_server_nothing_is_stored(database: Database) -> None:
+    _enqueue(database, Settings())
+    assert _stored(database) == []
