@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import Environment
 from sqlalchemy import text as sql
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
@@ -18,7 +19,9 @@ from tests.support.mcp_agent import agent_of
 from tests.support.visits import ACCEPT_HTML
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
+from waypost.dashboard.forms import MAX_PUBLIC_BYTES
 from waypost.db.database import Database
+from waypost.http import bare_pages
 from waypost.http.middleware import InternalErrors
 from waypost.server.app import build
 
@@ -89,16 +92,58 @@ def test_failed_tool_is_counted_and_logged(damaged: Person) -> None:
     assert _metric(damaged, "waypost_errors_total") == before + 1
 
 
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("path", "headers", "links"),
+    [("/dashboard/links", {}, ["", "/dashboard"]), ("/ana-costa", {"Host": "go.localhost"}, [""])],
+)
+def test_internal_error_is_page_in_language_of_browser(
+    damaged: Person, monkeypatch: pytest.MonkeyPatch, path: str, headers: dict[str, str], links: list[str]
+) -> None:
+    monkeypatch.setattr(Environment, "get_template", _fails)
+    for language, title in (("de-CH,en;q=0.5", "Etwas ist schiefgegangen"), ("ar", "حدث خطأ ما"), ("it", None)):
+        response = damaged.client.get(path, headers={**headers, **ACCEPT_HTML, "Accept-Language": language})
+        assert response.status_code == 500
+        assert response.headers["content-type"] == "text/html; charset=utf-8"
+        assert "unsafe" not in response.headers["content-security-policy"]
+        assert f"<h1>{title or 'Something went wrong'}</h1>" in response.text
+        assert f"<code>{response.headers['x-request-id']}</code>" in response.text
+        assert re.findall(r'<a .*?href="(.*?)"', response.text) == links
+    assert 'dir="ltr"' in response.text
+
+
+@ON_SQLITE
+def test_internal_error_without_catalog_is_page_in_english(damaged: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bare_pages, "translations", _fails)
+    response = damaged.client.get("/dashboard/links", headers={**ACCEPT_HTML, "Accept-Language": "de"})
+    assert (response.status_code, "<h1>Something went wrong</h1>" in response.text) == (500, True)
+
+
+@ON_SQLITE
+def test_problem_before_the_session_is_read_is_page_in_language_of_browser(damaged: Person) -> None:
+    headers = {**ACCEPT_HTML, "Accept-Language": "de", "Content-Type": "application/x-www-form-urlencoded"}
+    response = damaged.client.post("/dashboard/signin", content=b"x" * (MAX_PUBLIC_BYTES + 1), headers=headers)
+    assert (response.status_code, response.headers["content-type"]) == (413, "text/html; charset=utf-8")
+    assert "<h1>Die Anfrage konnte nicht ausgeführt werden</h1>" in response.text
+
+
+def _fails(*_values: object) -> None:
+    raise RuntimeError
+
+
 def test_error_outside_of_the_applications_is_counted_and_logged(tmp_path: Path) -> None:
     async def fails(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise KeyError("secret")
 
     meter = Meter(tmp_path)
+    client = AsgiClient(InternalErrors(fails, meter), raises=False)
+    page = client.get("/spring", headers=ACCEPT_HTML)
+    assert f"<code>{page.headers['x-request-id']}</code>" in page.text
     with capture_logs() as logged:
-        response = AsgiClient(InternalErrors(fails, meter), raises=False).get("/metrics")
+        response = client.get("/metrics")
     assert (response.status_code, response.headers["content-type"]) == (500, "text/plain; charset=utf-8")
     assert response.headers["x-request-id"] in response.text
     assert "secret" not in response.text
     failures = [(entry["request_id"], entry["error"]) for entry in logged if entry["event"] == "request failed"]
     assert failures == [(response.headers["x-request-id"], "KeyError")]
-    assert meter.counts()["errors:"] == 1
+    assert meter.counts()["errors:"] == 2

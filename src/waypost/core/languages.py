@@ -153,6 +153,11 @@ def translations(package: Literal["waypost.dashboard", "waypost.visits"], langua
         return Catalog(file)
 
 
+def translatable(message: str) -> str:
+    """Mark a message of the pages for visitors for `make messages`; it is translated when a page shows it."""
+    return message
+
+
 @lru_cache(maxsize=1024)
 def negotiate_language(accept_language: str, *, pseudo: bool = False) -> str:
     """Return the supported language that the client prefers; English if there is none (RFC 9110, section 12.5.4).

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
+from html import escape
 from urllib.parse import quote, urlencode
 
 import anyio.to_thread
@@ -26,14 +27,14 @@ from waypost.dashboard import flash, forms, preferences, resubmitted_forms, tras
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import CONTENT_SECURITY_POLICY, UNCOUNTED, PageContext, SnapshotTooOld
 from waypost.dashboard.forms import NO_FORM, SubmittedForm, is_multipart, read_multipart
-from waypost.dashboard.i18n import current_language
+from waypost.dashboard.i18n import current_language, text_in
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.live_visits import LiveVisits
 from waypost.dashboard.page_services import DryRun, PageServices, Preview
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.db.signing import installation_signer
-from waypost.http import csrf
+from waypost.http import bare_pages, csrf
 from waypost.http.body_headers import refuse_partial_or_encoded
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.csrf import verify_csrf_token
@@ -115,7 +116,7 @@ class Dashboard:
                     form = await self._read_form(request, route)
                     response = await anyio.to_thread.run_sync(self._handle, request, route, form)
             except Problem as problem:  # before the session was read, or the database is unavailable
-                response = _plain_text(problem)
+                response = _bare_page(request, problem)
             except ClientDisconnect:
                 response = Response(status_code=400)
             finally:
@@ -294,14 +295,11 @@ def _stale_form(context: PageContext) -> Response:
 
 
 def _error_page(context: PageContext, problem: Problem) -> Response:
-    title = {404: "Not found", 503: "Temporarily unavailable"}.get(
-        problem.kind.status, "The request could not be completed"
-    )
     in_trash = problem.kind is Kind.NOT_FOUND and trash.has_item_of(context)
     response = context.render(
         "error.html",
         status=problem.kind.status,
-        title=title,
+        title=_title_of(problem),
         message=problem.message,
         is_missing=problem.kind is Kind.NOT_FOUND,
         in_trash=in_trash,
@@ -343,8 +341,7 @@ def _page_not_found() -> Problem:
 
 async def _internal_error(request: Request, _error: Exception) -> Response:
     """Answer an exception that a page did not expect. It is counted and logged around all applications."""
-    message = f"Internal error. If it happens again, report this request id: {request.scope[REQUEST_ID]}"
-    response = _with_headers(_plain_text(Problem(Kind.INTERNAL, message)))
+    response = _with_headers(bare_pages.internal_error(request, request.scope[REQUEST_ID], home=HOME))
     body = request.scope.get(_BODY)
     return response if body is None else LingeringResponse(response, body)
 
@@ -355,7 +352,20 @@ def _with_headers(response: Response) -> Response:
     return response
 
 
-def _plain_text(problem: Problem) -> Response:
-    """Return a problem as plain text, for when no page can be rendered."""
+def _bare_page(request: Request, problem: Problem) -> Response:
+    """Return a problem as a page without session, for when no other page can be rendered."""
+    language = preferences.language(request, None, pseudo=False)
     headers = {"Retry-After": str(problem.retry_after)} if problem.retry_after is not None else {}
-    return Response(problem.message + "\n", problem.kind.status, headers=headers, media_type="text/plain")
+    return bare_pages.page(
+        language,
+        text_in(language, _title_of(problem)),
+        [escape(text_in(language, problem.message))],
+        status=problem.kind.status,
+        links={"": text_in(language, "Try again")} if request.method == "GET" else {},
+        headers=headers,
+    )
+
+
+def _title_of(problem: Problem) -> str:
+    titles = {404: "Not found", 503: "Temporarily unavailable"}
+    return titles.get(problem.kind.status, "The request could not be completed")

@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 
 import structlog
 from starlette.datastructures import MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.core.errors import Kind
 from waypost.core.metrics import Meter
 from waypost.core.settings import Network
+from waypost.http import bare_pages
 from waypost.http.client_ip import client_ip, network_of
 
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
@@ -96,7 +97,7 @@ class InternalErrors:
     """ASGI middleware around all applications.
 
     An application answers an exception that it did not expect in its own format and raises it again, so that it is
-    counted and logged here. An exception without a response is answered here.
+    counted and logged here. An exception without a response is answered here: with a page for browsers, else with text.
     """
 
     def __init__(self, app: ASGIApp, meter: Meter) -> None:
@@ -126,12 +127,18 @@ class InternalErrors:
             response = Response(status_code=400)
         except Exception as error:  # noqa: BLE001  # the outermost edge of a request
             record_error(self._meter, request_id, error)
-            message = f"Internal error. If it happens again, report this request id: {request_id}\n"
-            response = Response(message, 500, media_type="text/plain", headers={"Cache-Control": "no-store"})
+            response = _internal_error(Request(scope), request_id)
         else:
             return
         if not is_started:
             await response(scope, receive, send_identified)
+
+
+def _internal_error(request: Request, request_id: str) -> Response:
+    if "text/html" in request.headers.get("accept", ""):
+        return bare_pages.internal_error(request, request_id)
+    message = f"Internal error. If it happens again, report this request id: {request_id}\n"
+    return Response(message, 500, media_type="text/plain", headers={"Cache-Control": "no-store"})
 
 
 def record_error(meter: Meter, request_id: str, error: Exception) -> None:

@@ -18,8 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.core.errors import Kind, Problem
 from waypost.core.uris import MAX_QUERY, encoded
+from waypost.http import bare_pages
 from waypost.http.body_headers import refuse_partial_or_encoded
-from waypost.http.middleware import header_of
+from waypost.http.middleware import REQUEST_ID, header_of
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.storage.store import StorageUnavailable
 from waypost.urls import alias_namespace, alias_rules
@@ -27,7 +28,7 @@ from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.record_queries import DomainView
 from waypost.visits.request import HOST_KEY
-from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer
+from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, Failure, PageRenderer, wants_json
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import Handler, Services
 
@@ -150,8 +151,10 @@ class _ErrorPages:
         return response
 
     async def internal(self, request: Request, error: Exception) -> Response:
-        """Handle an unexpected exception."""
-        return self._pages.fail(request, "internal", code=Kind.INTERNAL.code)
+        """Handle an unexpected exception. A template can be what failed, so the page has none."""
+        if wants_json(request):
+            return self._pages.fail(request, "internal", code=Kind.INTERNAL.code)
+        return bare_pages.internal_error(request, request.scope[REQUEST_ID])
 
 
 def _failure(problem: Problem) -> Failure:

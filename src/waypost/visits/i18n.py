@@ -3,7 +3,7 @@
 import gettext
 
 from waypost.core import languages
-from waypost.core.languages import LANGUAGES, SOURCE_LANGUAGE, negotiate_language
+from waypost.core.languages import LANGUAGES, SOURCE_LANGUAGE, negotiate_language, translatable
 
 __all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "negotiate_language", "translatable", "translations"]
 
@@ -11,8 +11,3 @@ __all__ = ["LANGUAGES", "SOURCE_LANGUAGE", "negotiate_language", "translatable",
 def translations(language: str) -> gettext.NullTranslations:
     """Return the catalog of one of LANGUAGES. A text without a translation stays English."""
     return languages.translations("waypost.visits", language)
-
-
-def translatable(message: str) -> str:
-    """Mark a message of the pages for visitors for `make messages`; a template translates it."""
-    return message

@@ -1,0 +1,95 @@
+"""Error pages that need no database, session or template, because these can be what failed."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from waypost.core.languages import direction, negotiate_language, translatable, translations
+
+_TITLE = translatable("Something went wrong")
+_TEXT = translatable("An unexpected error occurred. Please try again later.")
+_REPORT = translatable("If it happens again, report this request id to the administrator:")
+_RETRY = translatable("Try again")
+_HOME = translatable("Go to the front page")
+_STYLES = files("waypost.visits").joinpath("templates", "styles")
+_STYLE = "".join(_STYLES.joinpath(f"{name}.css").read_text("utf-8") for name in ("tokens", "layout"))
+"""The style of the pages for visitors, read at the start of the process."""
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+_HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:;"
+    " frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept, Accept-Language",
+}
+_ICON = """<svg class="state-icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d="m12 4 9 16H3zm0 6v4m0 2.5v.5" />
+    </svg>"""
+_PAGE = """<!DOCTYPE html>
+<html lang="{language}" dir="{direction}">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <title>{title}</title>
+    <link rel="icon" href="data:,">
+    <style>{style}</style>
+  </head>
+  <body>
+    <main>
+    {icon}
+    <h1>{title}</h1>
+    {content}
+    </main>
+    <div id="end" hidden></div>
+  </body>
+</html>
+"""
+
+
+def internal_error(request: Request, request_id: str, *, home: str = "") -> HTMLResponse:
+    """Return the page of an error that a request did not expect, with the id by which the log names it.
+
+    `home` is the path of a page that the visitor can continue with.
+    """
+    language = negotiate_language(request.headers.get("accept-language", ""))
+    texts = {text: text for text in (_TITLE, _TEXT, _REPORT, _RETRY, _HOME)}
+    with suppress(Exception):  # a damaged catalog: the texts are English
+        catalog = translations("waypost.visits", language)
+        texts = {text: catalog.gettext(text) for text in texts}
+    report = f"{escape(texts[_REPORT])}</p>\n    <p><code>{escape(request_id)}</code>"
+    links = {"": texts[_RETRY]} if request.method in ("GET", "HEAD") else {}
+    links |= {home: texts[_HOME]} if home else {}
+    return page(language, texts[_TITLE], [escape(texts[_TEXT]), report], status=500, links=links)
+
+
+def page(
+    language: str,
+    title: str,
+    paragraphs: list[str],
+    *,
+    status: int,
+    links: Mapping[str, str],
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    """Return a page. `paragraphs` are HTML. `links` are labels by path; the path "" is the page's own address."""
+    lines = [f"<p>{paragraph}</p>" for paragraph in paragraphs]
+    for number, (path, label) in enumerate(links.items()):
+        style = "" if number else 'class="button" '
+        lines.append(f'<p><a {style}href="{escape(path)}">{escape(label)}</a></p>')
+    text = _PAGE.format(
+        language=escape(language),
+        direction=direction(language),
+        title=escape(title),
+        style=_STYLE,
+        icon=_ICON,
+        content="\n    ".join(lines),
+    )
+    return HTMLResponse(text, status, headers={**_HEADERS, "Content-Language": language, **(headers or {})})
