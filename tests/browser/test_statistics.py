@@ -53,6 +53,26 @@ def test_labels_and_map_filter_the_whole_page(
             examine(page, "/dashboard/statistics")
 
 
+def test_row_filters_wherever_it_is_clicked(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/statistics")
+        row = page.locator("#list-devices ~ table tr").first
+        device = row.locator("bdi").inner_text()
+        box = row.bounding_box()
+        assert box
+        row.scroll_into_view_if_needed()
+        row.click(position={"x": box["width"] - 20, "y": box["height"] / 2})
+        page.wait_for_url("**device=**")
+        expect(page.locator(".active-filters")).to_contain_text(device)
+        page.get_by_title("Filter").click()
+        form = page.locator(".filter-popover")
+        form.locator("select[name=device]").select_option("")
+        form.locator("select[name=browser]").select_option(index=1)
+        form.get_by_role("button", name="Show").click()
+        page.wait_for_url("**browser=**")
+        expect(page.locator(".active-filters")).not_to_contain_text(device)
+
+
 _RECORD_TEXTS = """
   window.drawn = [];
   const draw = CanvasRenderingContext2D.prototype.fillText;
@@ -94,6 +114,26 @@ def test_chart_has_the_numbers_the_font_and_the_colon_of_the_page(
                 expect(tooltip).to_contain_text("Clics : ")
                 font = "element => getComputedStyle(element).fontFamily"
                 assert tooltip.evaluate(font) == page.locator("body").evaluate(font)
+
+
+@pytest.mark.parametrize(("row", "is_drawn"), [("last", False), ("second to last", True)])
+def test_line_of_the_period_before_ends_with_the_last_complete_day(
+    ana: Person, chrome: Browser, address: str, sample: None, row: str, *, is_drawn: bool
+) -> None:
+    position = 1 if row == "last" else 2
+    change = (
+        f"document.querySelector('.chart-table tbody tr:nth-last-child({position}) td:last-child')"
+        "?.replaceChildren('4000')"
+    )
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.add_init_script(_RECORD_TEXTS + f"addEventListener('readystatechange', () => {change}, true);")
+        page.goto(f"{address}/dashboard/statistics?period=7")
+        expect(page.locator("[data-chart] canvas")).to_be_visible()
+        page.wait_for_function("window.drawn.includes('0')")
+        assert ("4K" in page.evaluate("window.drawn")) == is_drawn
+        expect(page.locator(".chart-legend .unfinished")).to_be_visible()
 
 
 def test_tools_and_periods_are_a_row_each_on_phones(ana: Person, chrome: Browser, address: str, sample: None) -> None:

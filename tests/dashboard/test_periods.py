@@ -96,12 +96,12 @@ def test_invalid_days_are_reported_at_their_fields(dashboard: Browser, query: st
 @pytest.mark.usefixtures("fixed_clock")
 def test_running_period_is_compared_until_the_same_time() -> None:
     week = Period(Span(date(2026, 11, 18), date(2026, 11, 24), "day", _UTC))
-    assert week.is_running
+    assert week.unfinished_point is not None
     assert week.previous == Span(date(2026, 11, 11), date(2026, 11, 17), "day", _UTC)
     first, after = week.previous_seconds()
     assert (clock.text(first), clock.text(after)) == ("2026-11-11 00:00:00", "2026-11-17 12:00:00")
     past = Period(Span(date(2026, 11, 1), date(2026, 11, 2), "day", _UTC))
-    assert not past.is_running
+    assert past.unfinished_point is None
     assert clock.text(past.previous_seconds()[1]) == "2026-11-01 00:00:00"
 
 
@@ -147,12 +147,20 @@ def test_shares_and_names_of_labels_are_shown(ana: Person, dashboard: Browser) -
     assert "Short link" in page
 
 
-def test_unfinished_day_is_marked_in_the_chart(ana: Person, dashboard: Browser) -> None:
-    ana.add("url", url="https://target.example/", custom="spring")
-    dashboard.client.get("/spring")
-    for query, is_marked in (("7", True), ("today", True), ("yesterday", False)):
+def test_current_point_of_the_chart_is_marked_and_named_in_the_legend(
+    ana: Person, dashboard: Browser, fixed_clock: None
+) -> None:
+    own = {"kind": "account", "item": ana.account, "account": ana.account}
+    counts = dict.fromkeys(("uniques", "bots", "previews", "others", "late"), 0)
+    hours = (1, 13, 25, 37, 49)
+    rows = [{**own, **counts, "at": _NOW - hour * 3600, "clicks": 2} for hour in hours]
+    ana.write(lambda tx: tx.execute(insert(click_times), rows))
+    for query, point in (("7", "6"), ("today", "12"), ("30&interval=week", "4"), ("yesterday", None)):
         page = dashboard.get(f"/statistics?period={query}").text
-        assert ('data-unfinished="so far"' in page) == is_marked, query
+        marked = re.search(r'data-unfinished="so far" data-unfinished-point="(\d+)"', page)
+        assert (marked and marked[1]) == point, query
+        assert ("Still being counted" in page) == (point is not None), query
+    assert "the dashed line ends before it" in dashboard.get("/statistics?period=today").text
 
 
 @pytest.mark.parametrize(

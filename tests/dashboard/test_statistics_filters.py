@@ -149,6 +149,8 @@ def test_page_says_when_period_begins_before_single_visits(
     assert "keeps no single visits, so statistics cannot be filtered" in page
     assert _tiles(page) == (3, 2, 1)
     assert f"/dashboard/links/{spring}/stats?browser=Firefox" not in page
+    assert "filter-popover" not in page
+    assert "Select a row" not in page
 
 
 def test_filtered_period_before_is_compared_only_if_its_visits_are_kept(
@@ -160,7 +162,26 @@ def test_filtered_period_before_is_compared_only_if_its_visits_are_kept(
     week = dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=7").text
     assert _tiles(week) == (1, 1, 0)
     assert "1 in the period before" in week
-    assert "in the period before</span>" not in dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=30").text
+    assert "No comparison" not in week
+    path = f"/links/{spring}/stats?browser=Firefox&period=30"
+    month = dashboard.get(path).text
+    assert "in the period before</span>" not in month
+    assert "No comparison with the period before: with a filter, it needs single visits" in month
+    assert "No comparison with a year before" in dashboard.get(f"{path}&compare=year").text
+    assert "No comparison" not in dashboard.get(f"{path}&compare=none").text
+
+
+def test_statistics_of_item_and_account_can_be_filtered_in_a_form(dashboard: Browser, spring: int) -> None:
+    for path in (f"/links/{spring}/stats", "/statistics"):
+        page = dashboard.get(f"{path}?browser=Firefox&period=7").text
+        filter_form = re.search(r'<form class="popover filter-popover".*?</form>', page, re.DOTALL)
+        assert filter_form
+        choices = dict(re.findall(r'<select name="(\w+)">(.*?)</select>', filter_form[0], re.DOTALL))
+        assert {"referrer", "device", "browser", "os", "language", "source"} <= choices.keys()
+        assert re.search(r'value="Firefox"\s+selected', choices["browser"])
+        assert re.findall(r'value="(?!")(\w+)"', choices["language"]) == ["pt", "de"]
+        assert 'name="period" value="7"' in filter_form[0]
+        assert "Select a row to filter the statistics by it." in page
 
 
 def test_last_24_hours_are_counted_by_hour(ana: Person, dashboard: Browser, spring: int) -> None:

@@ -4,10 +4,9 @@ import "uplot/dist/uPlot.min.css";
 import { language, locale } from "./locale.js";
 
 const { bars } = uPlot.paths;
-/** Columns next to each other; the last one is pale while its time is not over. */
-const columns = (side, color, count, isUnfinished) => {
-  const values = () =>
-    Array.from({ length: count }, (_, index) => (isUnfinished && index === count - 1 ? pale(color) : color));
+/** Columns next to each other; the one of the `current` point is pale, since its time is not over. */
+const columns = (side, color, count, current) => {
+  const values = () => Array.from({ length: count }, (_, index) => (index === current ? pale(color) : color));
   const disp = { fill: { unit: 3, values }, stroke: { unit: 3, values } };
   return bars({ size: [0.36, 18], radius: 0.18, align: side, disp });
 };
@@ -22,7 +21,11 @@ function draw(canvas) {
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
   const before = rows.map(({ cells }) => (cells[4].textContent ? Number(cells[4].textContent) : null));
-  const unfinished = table.dataset.unfinished;
+  const { unfinished, unfinishedPoint } = table.dataset;
+  const current = unfinishedPoint === undefined ? rows.length : Number(unfinishedPoint);
+  // The counts of the current point are not complete: a line to them would look like a fall.
+  const complete = (series) => series.map((n, index) => (index < current ? n : null));
+  const latest = (series) => series.map((n, index) => (index === current - 1 || index === current ? n : null));
   const events = eventsOf(canvas.dataset.chart);
   const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
   // The value of a variable is light-dark(…); only a computed color is the one of the current scheme.
@@ -45,10 +48,12 @@ function draw(canvas) {
   const column = (name, side) => ({
     fill: color(name),
     width: 0,
-    paths: columns(side, color(name), rows.length, unfinished),
+    paths: columns(side, color(name), rows.length, current),
     points: { show: false },
   });
   const area = (name) => ({ stroke: color(name), width: 1.5, fill: color(name), points: { show: false } });
+  const dots = (name) => ({ show: isDense, stroke: color(name), width: 1.5, dash: [2, 3], points: { show: false } });
+  const drawn = isDense ? complete : (series) => series;
 
   canvas.replaceChildren();
   const tooltip = document.createElement("div");
@@ -88,7 +93,15 @@ function draw(canvas) {
         {},
         isDense ? area("--accent-light") : column("--accent-light", -1),
         isDense ? area("--accent") : column("--accent", 1),
-        { show: before.some(Boolean), stroke: color("--muted"), width: 1.5, dash: [5, 4], points: { show: false } },
+        {
+          show: complete(before).some(Boolean),
+          stroke: color("--muted"),
+          width: 1.5,
+          dash: [5, 4],
+          points: { show: false },
+        },
+        dots("--accent-light"),
+        dots("--accent"),
       ],
       hooks: {
         draw: [(self) => drawEvents(self, events.keys(), color("--muted"))],
@@ -100,8 +113,7 @@ function draw(canvas) {
               return;
             }
             const heading = document.createElement("strong");
-            const isUnfinished = unfinished && index === rows.length - 1;
-            heading.textContent = isUnfinished ? `${names[index]} (${unfinished})` : names[index];
+            heading.textContent = index === current ? `${names[index]} (${unfinished})` : names[index];
             const line = (number, series) =>
               canvas.dataset.line
                 .replace("{label}", () => headings[number])
@@ -122,7 +134,7 @@ function draw(canvas) {
         ],
       },
     },
-    [positions, clicks, visitors, before],
+    [positions, drawn(clicks), drawn(visitors), complete(before), latest(clicks), latest(visitors)],
     canvas,
   );
   plot.root.append(tooltip);

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from waypost.api.types import date_range
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.clicks.stats.reports import Interval, Span
+from waypost.clicks.stats.reports import Interval, Span, point_starts
 from waypost.core import clock, formats
 from waypost.core.errors import Problem, invalid
 from waypost.dashboard.context import PageContext
@@ -79,11 +79,11 @@ class Period:
     compared: str = BEFORE
 
     @property
-    def is_running(self) -> bool:
-        """True if the period ends today, so that its last day is not complete."""
-        if self.span.part:
-            return self.span.part[1] > clock.now()
-        return self.span.end == _today(self.span.zone)
+    def unfinished_point(self) -> int | None:
+        """The number of the point that contains the present, whose counts are not complete; None for past periods."""
+        first, after = self.span.seconds()
+        now = clock.now()
+        return point_starts(self.span)(now) if first <= now < after else None
 
     @property
     def previous(self) -> Span:

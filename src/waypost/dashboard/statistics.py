@@ -25,7 +25,7 @@ from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.i18n import format_day, gettext, gettext_noop
 from waypost.dashboard.periods import DAY_PRESET, Period
-from waypost.dashboard.statistics_filter import ITEM, Choice
+from waypost.dashboard.statistics_filter import ITEM, LABEL_TITLES, Choice
 from waypost.dashboard.templating import manifest
 from waypost.dashboard.visited_item_names import Item, Key, find_items
 from waypost.db.schema.nouns import NOUNS
@@ -319,12 +319,17 @@ def _compare_filtered(
     tx: Connection, account: int, visit_filter: VisitFilter, period: Period, since: int | None
 ) -> Comparison:
     """Return the visits of the period before; nothing if they are not kept any more."""
-    first, after = period.previous_seconds()
-    if since is None or first < since or not period.has_previous:
+    if since is None or _is_previous_cut(period, since) or not period.has_previous:
         return Comparison(VisitCounts(), [])
+    _, after = period.previous_seconds()
     counts = filtered_report.counts_until(tx, account, visit_filter, period.previous, after)
     total, series = reports.summarize(period.previous, counts.times)
     return Comparison(total, _until(series, period.previous, after), counts.items)
+
+
+def _is_previous_cut(period: Period, since: int) -> bool:
+    """Return whether single visits of the period before are not kept any more, `since` being the first second."""
+    return period.previous_seconds()[0] < since
 
 
 def _until(series: Sequence[reports.Point], span: reports.Span, after: int) -> list[int]:
@@ -357,9 +362,13 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
         "has_visit_filter": bool(loaded.visit_filter.labels) or any(chip.parameter == ITEM for chip in loaded.chips),
         "can_filter": loaded.since is not None,
         "chips": loaded.chips,
-        "choices": loaded.choices,
-        "selected": statistics_filter.selected_group(loaded.group, loaded.subject.kind),
+        "choices": [*loaded.choices, *_label_choices(loaded)],
+        "selected": {
+            **statistics_filter.selected_group(loaded.group, loaded.subject.kind),
+            **loaded.visit_filter.labels,
+        },
         "since": loaded.since,
+        "is_comparison_cut": loaded.is_filtered and period.has_previous and _is_previous_cut(period, loaded.since or 0),
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": world_map(report.dimensions["countries"]),
         "heat_map": heat_map(loaded.times, period.span),
@@ -369,6 +378,17 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
         "parts_of_clicks": (),
         "are_items_apart": False,
     }
+
+
+def _label_choices(loaded: Loaded) -> list[Choice]:
+    """Return the labels of the report as choices of its filter; nothing if no single visits are kept."""
+    choices = []
+    for key, (dimension, _) in _DIMENSION_TITLES.items():
+        labels = [*loaded.report.dimensions.get(key, ()), loaded.visit_filter.labels.get(dimension)]
+        options = [(label, label_text(dimension, label)) for label in dict.fromkeys(labels) if label]
+        if loaded.since is not None and dimension in LABEL_TITLES and options:
+            choices.append(Choice(dimension, LABEL_TITLES[dimension], options))
+    return choices
 
 
 def visited_items(loaded: Loaded) -> dict[str, Any]:

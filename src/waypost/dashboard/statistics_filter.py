@@ -92,7 +92,7 @@ def find_group_choices(tx: Connection, account: int, group: ItemGroup, kind: str
 
 ITEM = "visited"
 """The parameter with the kind and id of an item, on the page of an account or a group."""
-_TITLES = {
+LABEL_TITLES = {
     "country": "Country",
     "referrer": "Referrer",
     "device": "Device",
@@ -101,6 +101,7 @@ _TITLES = {
     "language": "Language",
     "source": "Source",
 }
+"""Titles of the dimensions of visits that a filter can have."""
 
 
 class Chip(NamedTuple):
@@ -139,7 +140,7 @@ def chips(
     return [
         *groups,
         *item,
-        *(Chip(title, name, labels[name], name) for name, title in _TITLES.items() if name in labels),
+        *(Chip(title, name, labels[name], name) for name, title in LABEL_TITLES.items() if name in labels),
     ]
 
 
