@@ -54,12 +54,12 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def internal_error(request: Request, request_id: str, *, home: str = "") -> HTMLResponse:
+def internal_error(request: Request, request_id: str, *, home: str = "", language: str = "") -> HTMLResponse:
     """Return the page of an error that a request did not expect, with the id by which the log names it.
 
-    `home` is the path of a page that the visitor can continue with.
+    `home` is the path of a page that the visitor can continue with. Without a `language`, it is the browser's.
     """
-    language = negotiate_language(request.headers.get("accept-language", ""))
+    language = language or negotiate_language(request.headers.get("accept-language", ""))
     texts = {text: text for text in (_TITLE, _TEXT, _REPORT, _RETRY, _HOME)}
     with suppress(Exception):  # a damaged catalog: the texts are English
         catalog = translations("waypost.visits", language)

@@ -154,7 +154,8 @@ class _ErrorPages:
         """Handle an unexpected exception. A template can be what failed, so the page has none."""
         if wants_json(request):
             return self._pages.fail(request, "internal", code=Kind.INTERNAL.code)
-        return bare_pages.internal_error(request, request.scope[REQUEST_ID])
+        language = self._pages.language(request.headers.get("accept-language", ""))
+        return bare_pages.internal_error(request, request.scope[REQUEST_ID], language=language)
 
 
 def _failure(problem: Problem) -> Failure:
