@@ -12,9 +12,10 @@ from tests.support.dashboard_client import Browser
 from tests.support.visits import new_link
 from waypost.audit import columns, names
 from waypost.core import clock
+from waypost.core.actor import Actor, acting
 from waypost.db import audit_log
 from waypost.db.database import Database
-from waypost.db.schema import audit, shares
+from waypost.db.schema import accounts, audit, shares
 from waypost.db.schema.nouns import NOUNS
 
 _DAY = 86_400
@@ -78,6 +79,32 @@ def test_event_without_a_name_has_that_of_its_kind(dashboard: Browser, ana: Pers
     assert "<bdi>Import</bdi>" in dashboard.get("/audit?kind=import").text
     database.write(lambda tx: tx.execute(update(audit).where(audit.c.kind == "import").values(label="shlink")))
     assert "<bdi>Shlink</bdi>" in dashboard.get("/audit?kind=import").text
+
+
+def test_events_name_their_author(dashboard: Browser, ana: Person, ben: Person, database: Database) -> None:
+    for name in ("spring", "autumn", "winter", "summer"):
+        new_link(ana, name)
+    authors = {"autumn": ben.account, "winter": 10**9, "summer": None}
+    for name, account in authors.items():
+        database.write(lambda tx: tx.execute(update(audit).where(audit.c.label == name).values(actor=account)))  # noqa: B023
+    expected = {"spring": ["ana"], "autumn": ["Administrator"], "winter": ["Administrator"], "summer": []}
+    for name, author in expected.items():
+        page = dashboard.get(f"/audit?kind=link&q={name}").text
+        assert re.findall(r'<bdi class="author">(.*?)</bdi>', page) == author, name
+        assert "ben" not in page
+    assert re.findall(r'<bdi class="author">(.*?)</bdi>', dashboard.get("/audit?kind=session").text) == ["ana"]
+
+
+@pytest.mark.parametrize(("actor", "name"), [("ben", "ben"), ("", "Deleted account")])
+def test_log_of_the_installation_names_the_accounts(
+    dashboard: Browser, ana: Person, ben: Person, database: Database, actor: str, name: str
+) -> None:
+    by = Actor("dashboard", ben.account if actor else 10**9)
+    with acting(lambda: by):
+        database.write(lambda tx: audit_log.record(tx, None, "maintenance.started"))
+        database.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == ana.account).values(owner=1)))
+    page = dashboard.get("/audit?scope=installation&kind=maintenance").text
+    assert re.findall(r'<bdi class="author">(.*?)</bdi>', page) == [name]
 
 
 def test_log_is_filtered_by_name_and_period(dashboard: Browser, ana: Person, database: Database) -> None:

@@ -10,9 +10,10 @@ from sqlalchemy import select, update
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
-from tests.support.imports import SHOP, await_import
+from tests.support.imports import SHOP, await_import, run
 from waypost.core import clock
-from waypost.db.schema import import_plans, import_rows
+from waypost.core.settings import Settings
+from waypost.db.schema import audit, import_plans, import_rows
 from waypost.transfer.imports.sources.registry import LABELS
 
 HASH = "$2b$12$abc"
@@ -38,6 +39,52 @@ def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: B
     await_import(ana)
     rows = ana.get("/import/rows")["data"]["rows"]
     assert [(row["host"], row["alias"]) for row in rows] == [("links.example.com", "spring"), ("", "a")]
+
+
+def test_pages_name_the_domains_of_the_new_links_beside_their_buttons(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="https://links.example.com")
+    ana.add("domain", domain="https://other.example.com")
+    form = " ".join(dashboard.get("/import/new").text.split())
+    assert re.search(r"Links without a domain get go\.localhost, .{0,200}<button>Show the plan", form)
+    _submit(dashboard, f"short,url\nspring,{SHOP}", mapping="=links.example.com")
+    await_import(ana)
+    assert "The short links get the domain links.example.com." in dashboard.get("/import").text
+    rows = (f"https://links.example.com/a{n},{SHOP}/{n}" for n in range(2))
+    file = "\n".join(("short,url", *rows, f"spring,{SHOP}", f"https://elsewhere.example/b,{SHOP}"))
+    _submit(dashboard, file)
+    await_import(ana)
+    page = " ".join(dashboard.get("/import").text.split())
+    text = "The short links get the domains links.example.com, go.localhost."
+    assert text in page
+    assert re.search(text + r".{0,100}<button> Import 3 links", page)
+    _apply_plan(ana, 0)
+    assert "The short links get" not in dashboard.get("/import").text
+
+
+def test_import_does_not_change_the_domain_of_the_next_link(
+    ana: Person, dashboard: Browser, settings: Settings
+) -> None:
+    for name in ("links", "other"):
+        ana.add("domain", domain=f"https://{name}.example.com")
+    for own in ("", "links.example.com"):
+        if own:
+            ana.add("url", url=SHOP, domain=own)
+        rows = (f"https://other.example.com/{own[:1]}a{n},{SHOP}/{own}{n}" for n in range(3))
+        run(ana, settings, "\n".join(("short,url", *rows)))
+        newest = ana.get("/urls")["data"]["urls"][0]["shorturl"]
+        assert newest.startswith("https://other.example.com/")
+        page = dashboard.get("/links/new").text
+        selected = re.findall(r'value="((?:links|other)\.example\.com)"\s+selected', page)
+        assert set(selected) == {own} - {""}
+
+
+@ON_SQLITE
+def test_replaced_plan_was_deleted_through_the_dashboard(ana: Person, dashboard: Browser, settings: Settings) -> None:
+    run(ana, settings, f"alias,url\nspring,{SHOP}")
+    _submit(dashboard, f"alias,url\nautumn,{SHOP}")
+    await_import(ana)
+    query = select(audit.c.origin, audit.c.actor).where(audit.c.name == "import.deleted")
+    assert ana.database.read(lambda tx: tx.execute(query).all()) == [("dashboard", ana.account)]
 
 
 @ON_SQLITE

@@ -11,7 +11,7 @@ from waypost.dashboard.localized_names import agent_name, plan_name
 from waypost.dashboard.visited_item_names import Item, Key
 from waypost.db.audit_log import SHARED
 from waypost.db.item_columns import name_of
-from waypost.db.schema import shares
+from waypost.db.schema import accounts, shares
 from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.db.schema.nouns import NOUNS
 
@@ -118,6 +118,26 @@ def _shared(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, Ke
         kinds = dict(zip(SHARED, of_kinds, strict=True))
         about[share] = next(((kind, item) for kind, item in kinds.items() if item is not None), ("account", account))
     return about
+
+
+def authors(tx: Connection, account: int | None, entries: Sequence[Entry]) -> Mapping[int, str]:
+    """Return the name of the author of each event, by the event's id; events of the service itself have none.
+
+    In the log of an account, another account that changed something is an administrator, whose name is not shown.
+    """
+    ids = {entry.id: author for entry in entries if (author := _author(entry)) is not None}
+    query = select(accounts.c.id, accounts.c.username).where(accounts.c.id.in_(sorted(set(ids.values()))))
+    names = {row.id: str(row.username) for row in tx.execute(query)} if ids else {}
+    administrator = gettext("Administrator")
+    return {
+        event: names.get(author, gettext("Deleted account")) if account in (None, author) else administrator
+        for event, author in ids.items()
+    }
+
+
+def _author(entry: Entry) -> int | None:
+    """Return the account that made a change. A sign-in begins without a session."""
+    return entry.account if entry.name == "session.started" else entry.actor
 
 
 def name_of_thing(entry: Entry, items: Mapping[Key, Item]) -> str:

@@ -36,8 +36,9 @@ def show_audit_log(context: PageContext) -> Response:
     def work(tx: Connection) -> dict[str, Any]:
         page = log.page(tx, account, audit_filter, limit=_PER_PAGE, before=before)
         items = names.existing_items(tx, account, page.entries)
+        authors = names.authors(tx, account, page.entries)
         has_checkpoint = account is None and checkpoints.latest(tx) is not None
-        return {"page": page, "items": items, "has_checkpoint": has_checkpoint}
+        return {"page": page, "items": items, "authors": authors, "has_checkpoint": has_checkpoint}
 
     values = {**context.read(work), **_texts(audit_filter, account)}
     return context.render("audit/list.html", before=before, days=context.settings.audit_days, period=period, **values)

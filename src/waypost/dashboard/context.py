@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, exists, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -30,7 +30,7 @@ from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.resubmitted_forms import SIGNED_IN_AGAIN
 from waypost.db import maintenance
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import domains, links, utm_templates
+from waypost.db.schema import domains, import_origins, links, utm_templates
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
@@ -54,13 +54,27 @@ _DOMAINS = (
 )
 
 
-_LAST_HOST = select(links.c.host).where(links.c.account == bindparam("owner")).order_by(links.c.id.desc()).limit(1)
+_MAX_IMPORTED = 2000
+_RECENT = (
+    select(links.c.id, links.c.host)
+    .where(links.c.account == bindparam("owner"))
+    .order_by(links.c.id.desc())
+    .limit(_MAX_IMPORTED)
+    .subquery("recent")
+)
+_LAST_HOST = (
+    select(_RECENT.c.host)
+    .where(~exists().where(import_origins.c.link == _RECENT.c.id, import_origins.c.account == bindparam("owner")))
+    .order_by(_RECENT.c.id.desc())
+    .limit(1)
+)
+"""The domain of the newest link that was not imported. The read ends with it, and after so many imported links."""
 
 
 class QuickOptions(NamedTuple):
     """(id, name) of the newest UTM templates, and (host, host) of the newest branded domains.
 
-    `last_domain` is the one of them that the newest link has, or "".
+    `last_domain` is the one of them that the newest link has, imports aside, or "".
     """
 
     templates: Sequence[tuple[int, str]]

@@ -1,7 +1,7 @@
 """Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, get_args
 from urllib.parse import urlencode
@@ -80,6 +80,8 @@ _COLUMN = re.compile(r"(?P<name>[a-z]+)(?:\[(?P<number>[0-9]{1,4})\])?(?:\.[a-z]
 _UTC_TIME = re.compile(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) UTC\b")
 _LEFT_OUT = " is left out: "
 _NO_DESTINATION = gettext_noop("Select which column is the destination.")
+_MAX_HOSTS = 5
+"""Target domains that the page of a plan names."""
 _FIRST = {"history": "1", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -101,12 +103,17 @@ def show_import(context: PageContext) -> Response:
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
     links = context.read(lambda tx: plans.links(tx, context.account, [row.line for row in page.items]))
+    hosts: Sequence[str] = ()
+    if plan.state == "planned" and not plan.is_busy:
+        hosts = context.read(lambda tx: plans.target_hosts(tx, context.account, plan.id, _MAX_HOSTS + 1))
     return context.render_list(
         "imports/plan.html",
         page,
         plan=plan,
         summary=summary,
         links=links,
+        target_hosts=[host or context.settings.own_host for host in hosts[:_MAX_HOSTS]],
+        has_more_hosts=len(hosts) > _MAX_HOSTS,
         own_host=context.settings.own_host,
         fate=fate,
         labels=SOURCE_NAMES,

@@ -286,6 +286,16 @@ def summary(tx: Connection, account: int, plan: int) -> Summary:
     return Summary({row[0]: row[1] for row in rows}, losing, links)
 
 
+def target_hosts(tx: Connection, account: int, plan: int, limit: int) -> Sequence[str]:
+    """Return the domains that get links of the plan, at most `limit`, those with most links first.
+
+    "" is the service's own. Reads all rows of the plan (index import_rows_plan_alias).
+    """
+    kept = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
+    query = select(_row.host).where(*kept, (_row.kind == "link") | (_row.alias != ""))
+    return tx.execute(query.group_by(_row.host).order_by(func.count().desc(), _row.host).limit(limit)).scalars().all()
+
+
 def rows(database: Database, account: int, plan: int) -> Iterator[Row]:
     """Yield the rows of the plan in the order of the source, with constant memory."""
     last = 0

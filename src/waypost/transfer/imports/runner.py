@@ -229,7 +229,8 @@ def start_reading(
             check = job.cancellation.check
             planner.read(context.database, context.settings, context.account, plan, source, options, check)
 
-    plan_removal.clear(context.database, context.account)
+    with acting(context.actor):
+        plan_removal.clear(context.database, context.account)
     add = partial(plans.add, account=context.account, source=name, conflicts=options.conflicts)
     return _start(context, job, add, work, respond, close)
 
