@@ -1,5 +1,6 @@
 """File upload and download limits in a real browser."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,12 @@ def test_uploaded_file_is_downloadable_until_its_limit(
             expect(page.locator("[data-uploads] [data-state=selected]")).to_contain_text("leaflet.png")
             assert ana.get("/files")["result"] == 0, "nothing is uploaded yet"
             page.get_by_role("button", name="Upload").click()
-            expect(page.locator("[data-uploads] [data-state=good]")).to_contain_text("/leaflet")
+            done = page.locator("[data-uploads] [data-state=good]")
+            expect(done).to_contain_text("/leaflet")
+            expect(page.get_by_role("status").filter(has_text="Your file is ready.")).to_be_visible()
+            expect(done.get_by_role("button", name="Copy")).to_be_focused()
+            expect(done.get_by_role("button", name="Copy")).to_have_attribute("data-copy", re.compile("/leaflet$"))
+            expect(done.locator(".file-picture img")).to_be_visible()
             page.get_by_role("link", name="Settings", exact=True).click()
         else:
             page.get_by_role("button", name="Upload").click()
@@ -78,6 +84,7 @@ def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, addr
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files/new")
         expect(page.get_by_text("Maximum file size: 500 kB.")).to_be_visible()
+        expect(page.get_by_text("Files of any size.")).to_have_count(0)
         _drop(page, ("one.bin", 400_000), ("too large.bin", 600_000), ("two.bin", 10), ("empty.bin", 0))
         lines = page.locator("[data-uploads] li")
         expect(page.locator("#custom")).to_be_hidden()  # an alias is for a single file
@@ -86,6 +93,7 @@ def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, addr
         expect(lines.nth(1)).to_contain_text("is larger than your plan allows: 500 kB")
         expect(lines.nth(2)).to_have_attribute("data-state", "good")
         expect(lines.nth(3)).to_contain_text("it is empty")
+        expect(page.get_by_role("status").filter(has_text="Your files are ready.")).to_be_visible()
         seen.console_errors.clear()  # the browser logs each response that is not 200
         page.goto(f"{address}/dashboard/files")
         expect(page.locator("tbody tr")).to_have_count(3)

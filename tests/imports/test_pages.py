@@ -41,7 +41,7 @@ def test_form_imports_links_without_a_host_to_a_domain(ana: Person, dashboard: B
     assert [(row["host"], row["alias"]) for row in rows] == [("links.example.com", "spring"), ("", "a")]
 
 
-def test_pages_name_the_domains_of_the_new_links_beside_their_buttons(ana: Person, dashboard: Browser) -> None:
+def test_pages_name_the_domains_of_the_new_links_next_to_their_buttons(ana: Person, dashboard: Browser) -> None:
     ana.add("domain", domain="https://links.example.com")
     ana.add("domain", domain="https://other.example.com")
     form = " ".join(dashboard.get("/import/new").text.split())

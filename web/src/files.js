@@ -7,6 +7,8 @@ const zone = form.querySelector("[data-zone]");
 const field = form.querySelector("#file");
 const list = form.querySelector("[data-uploads]");
 const messages = document.getElementById("upload-words");
+const icons = document.getElementById("file-icons").content;
+const result = form.querySelector("[data-result]");
 const itemTemplate = document.getElementById("one-upload").content.firstElementChild;
 const copyButton = messages.content.querySelector(".copy");
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
@@ -31,8 +33,34 @@ function formatBytes(bytes) {
   return new Intl.NumberFormat(language, shape).format(bytes / 1000 ** power);
 }
 
+const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
+const MAX_PICTURE_BYTES = 20e6;
+const ICONS = [
+  ["photo", /^image\//],
+  ["film", /^video\//],
+  ["musical-note", /^audio\//],
+  ["document-text", /^text\/|pdf|document|sheet|presentation|msword|ms-excel|ms-powerpoint|json|xml/],
+  ["archive-box", /zip|tar|compressed|rar/],
+];
+
+/** Shows a picture as itself, another file by the icon of its type. */
+function showPicture(place, file) {
+  const [name] = ICONS.find(([, types]) => types.test(file.type)) ?? ["document"];
+  place.replaceChildren(...icons.querySelector(`[data-type="${name}"]`).cloneNode(true).childNodes);
+  if (!PICTURE.test(file.type) || file.size > MAX_PICTURE_BYTES) return;
+  const picture = new Image();
+  picture.alt = "";
+  picture.onload = () => {
+    place.replaceChildren(picture);
+    URL.revokeObjectURL(picture.src);
+  };
+  picture.onerror = () => URL.revokeObjectURL(picture.src);
+  picture.src = URL.createObjectURL(file);
+}
+
 function addItem(file) {
   const item = itemTemplate.cloneNode(true);
+  showPicture(item.querySelector("[data-picture]"), file);
   item.querySelector(".file-name").textContent = file.name;
   item.querySelector("progress").setAttribute("aria-label", file.name);
   list.append(item);
@@ -49,6 +77,7 @@ function update() {
   chooseButton.classList.toggle("secondary", isListed);
   chooseButton.textContent = isListed ? chooseButton.dataset.more : chooseLabel;
   aliasField.closest(".field").hidden = aliasField.disabled = selected.length > 1;
+  showResult();
 }
 
 /** Adds a file to those that the next submit uploads; `message` is why its last upload failed. Its alias comes back. */
@@ -87,7 +116,8 @@ function finish(item, uploaded) {
   link.textContent = uploaded.url.replace(/^https?:\/\//, "");
   const button = copyButton.cloneNode(true);
   button.dataset.copy = uploaded.url;
-  button.querySelector(".visually-hidden").append(link.textContent);
+  button.title = link.textContent;
+  button.classList.remove("secondary");
   const settings = document.createElement("a");
   settings.className = "button secondary small";
   settings.href = `/dashboard/files/${uploaded.id}`;
@@ -99,10 +129,25 @@ function finish(item, uploaded) {
   box.append(name);
   const shortUrl = document.createElement("span");
   shortUrl.className = "short-url";
-  shortUrl.append(link, button);
+  shortUrl.append(link);
   item.querySelector("small").replaceChildren(shortUrl);
-  item.append(settings);
+  item.append(button, settings);
   item.dataset.state = "good";
+}
+
+/** Says that the uploads are complete, and moves the focus from the button Upload, which is hidden now, to the first URL. */
+function showResult() {
+  const done = list.querySelectorAll("[data-state=good]");
+  const isComplete = done.length > 0 && !isRunning && !queue.length && !selected.length;
+  result.hidden = !isComplete;
+  if (!isComplete) return;
+  result.querySelector("strong").textContent = done.length > 1 ? messages.dataset.allReady : messages.dataset.ready;
+  if (
+    document.activeElement === document.body ||
+    form.querySelector(".upload-actions").contains(document.activeElement)
+  ) {
+    done[0].querySelector(".copy").focus();
+  }
 }
 
 /** Returns the settings with the file as the last part, because the server reads the parts in order. */
