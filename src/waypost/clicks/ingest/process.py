@@ -18,6 +18,7 @@ from waypost.clicks.ingest import coordination
 from waypost.clicks.ingest.coordination import wake_ingester
 from waypost.clicks.ingest.ingester import Ingester, VisitReader
 from waypost.core import logging, process_signals
+from waypost.core.actor import SYSTEM, acting
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 
@@ -145,6 +146,7 @@ def _main(settings: Settings, background: Sequence[BackgroundJob], readers: Sequ
     for job in background:
         threading.Thread(target=_keep_running, args=(job, settings, database, stop), daemon=True).start()
     try:
-        Ingester(settings, database, readers=readers).run(stop)
+        with acting(lambda: SYSTEM):  # not the command that started the parent
+            Ingester(settings, database, readers=readers).run(stop)
     finally:
         database.close()
