@@ -8,9 +8,10 @@ from sqlalchemy import Connection, select
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
 from waypost.core import clock
+from waypost.db import audit_sequence
 from waypost.db.database import Database
 from waypost.db.schema import webhook_endpoints
-from waypost.webhooks import queue
+from waypost.webhooks import overlay_hooks, queue
 
 URL = "https://hooks.example/waypost"
 
@@ -108,3 +109,19 @@ def test_webhook_is_deleted_and_other_accounts_see_none(dashboard: Browser, ana:
     dashboard.submit(f"/webhooks/{made}/delete", at=f"/webhooks/{made}/delete")
     assert dashboard.get(f"/webhooks/{made}").status_code == 404
     assert [each["id"] for each in ben.get("/webhooks")["data"]["webhooks"]] == [other]
+
+
+def test_webhook_of_an_overlay_is_edited_and_deleted_with_it(
+    dashboard: Browser, ana: Person, database: Database
+) -> None:
+    overlay = ana.add("overlay", type="newsletter", name="News", message="Hello", webhook=URL)
+    database.write(lambda tx: audit_sequence.assign(tx, [overlay_hooks.follow]))
+    page = dashboard.get("/webhooks/1").text
+    assert "Overlay: News" in page
+    assert "/webhooks/1/delete" not in page
+    assert "/webhooks/1/delete" not in dashboard.get("/webhooks").text
+    assert dashboard.get("/webhooks/1/edit").headers["location"].endswith(f"/dashboard/overlays/{overlay}")
+    assert dashboard.submit("/webhooks/1/delete", at="/webhooks/1/delete").status_code == 400
+    ana.delete(f"/overlay/{overlay}/delete")
+    database.write(lambda tx: audit_sequence.assign(tx, [overlay_hooks.follow]))
+    assert dashboard.get("/webhooks/1").status_code == 404
