@@ -29,7 +29,7 @@ CREATED, UPDATED, DELETED, RESTORED = "created", "updated", "deleted", "restored
 _MAX_VALUE = 65_536
 """Characters of a value as JSON; a longer one is stored as its length and hash."""
 _MAX_LABEL = 200
-_DERIVED = {"search", "version"}
+_DERIVED = {"search", "version", "visits"}
 """Columns that change with others, or with each save."""
 _KINDS: Mapping[str, str] = {
     **{noun.table.name: noun.kind for noun in NOUNS.values()},
