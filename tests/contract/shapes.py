@@ -63,7 +63,7 @@ WEBHOOK: Shape = {
     **dict.fromkeys(("title", "disabledreason"), str),
     "url": URL,
     "events": [str],
-    **dict.fromkeys(("campaign", "channel", "link"), (int, None)),
+    **dict.fromkeys(("campaign", "channel", "link", "overlay"), (int, None)),
     "enabled": bool,
     "state": "active",
     "failing": None,
