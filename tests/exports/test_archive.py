@@ -56,7 +56,7 @@ NOT_EXPORTED_COLUMNS = {
     "shares": {"password", "token"},
     "bio_pictures": {"data"},
     "audit": {"position", "salt"},
-    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned"},
+    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
 
