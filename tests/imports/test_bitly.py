@@ -98,7 +98,7 @@ def _seconds_of_requests(requests: int, clock: _Clock, service: Service) -> floa
 
 
 def test_plans_with_the_same_token_share_the_limits_of_bitly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosted_services, "_BUDGETS", Budgets(*hosted_services._BITLY_BUDGETS._limits))
+    monkeypatch.setattr(hosted_services, "_BITLY_BUDGETS", Budgets(*hosted_services._BITLY_BUDGETS._limits))
     clock = _Clock()
     with running(import_services.bitly()) as service:
         assert _seconds_of_requests(150, clock, service) == 0

@@ -24,18 +24,20 @@ _TABLE = {
     name.lower(): (how, fields.lower())
     for name, how, fields in re.findall(r"^\| ([A-Z].*?|waypost) \| (.*?) \| (.*?) \|$", _GUIDE, re.MULTILINE)
 }
-_MODULES = {
-    "bitly": ("bitly",),
-    "chhoto url": ("chhoto",),
-    "dub": ("dub",),
-    "kutt": ("kutt",),
-    "linkstack": ("linkstack",),
-    "linktree": ("linktree",),
-    "rebrandly": ("rebrandly",),
-    "shlink": ("shlink",),
-    "short.io": ("short_io",),
-    "yourls": ("yourls", "yourls_dump"),
+_HOSTED, _SELF_HOSTED, _BIO_PAGES = "hosted_services", "self_hosted_services", "bio_page_services"
+_SOURCES = {
+    "bitly": {"BitlySource": _HOSTED},
+    "chhoto url": {"ChhotoSource": _SELF_HOSTED},
+    "dub": {"DubSource": _HOSTED},
+    "kutt": {"KuttSource": _SELF_HOSTED},
+    "linkstack": {"LinkStackSource": _BIO_PAGES},
+    "linktree": {"LinktreeSource": _BIO_PAGES},
+    "rebrandly": {"RebrandlySource": _HOSTED},
+    "shlink": {"ShlinkSource": _SELF_HOSTED},
+    "short.io": {"ShortIoSource": _HOSTED},
+    "yourls": {"YourlsSource": _SELF_HOSTED, "YourlsDumpSource": "yourls_dump"},
 }
+"""The classes that read each source, and their modules."""
 _WAYS = {
     "with the api ": {API, PLUGIN},
     "from the file ": {FILE},
@@ -91,10 +93,10 @@ def _words_of_row(name: str, way: str) -> set[str]:
 
 
 def test_every_source_is_in_the_guide(variants: Variants) -> None:
-    assert _TABLE.keys() - {"from", "waypost"} == _MODULES.keys()
+    assert _TABLE.keys() - {"from", "waypost"} == _SOURCES.keys()
     assert {label.lower() for label in registry.LABELS.values()} <= _TABLE.keys()
     assert {name.replace("chhoto", "chhoto url") for name in EXPORTS} - {"tiny.cc"} <= _TABLE.keys()
-    assert {name.replace("chhoto", "chhoto url") for name, _ in variants} == _MODULES.keys()
+    assert {name.replace("chhoto", "chhoto url") for name, _ in variants} == _SOURCES.keys()
     for service, label in registry.LABELS.items():
         how = _TABLE[label.lower()][0]
         assert f"--from {service}" in how
@@ -114,12 +116,12 @@ def test_guide_tells_which_source_has_no_date_of_creation(variants: Variants) ->
 
 
 def test_fixtures_set_every_field_that_the_code_of_a_source_can_set(variants: Variants) -> None:
-    for name, modules in _MODULES.items():
+    for name, sources in _SOURCES.items():
         records = [record for (source, _), read in variants.items() if name.startswith(source) for record in read]
-        for module in modules:
-            assert import_records.assigned(module) <= import_records.attributes(records), (name, module)
+        for source, module in sources.items():
+            assert import_records.assigned(module, source) <= import_records.attributes(records), source
     of_files = [record for name in ("kutt", "chhoto") for record in variants[name, FILE]]
-    assert import_records.assigned("sqlite_files") <= import_records.attributes(of_files)
+    assert import_records.assigned("sqlite_files", "SqliteSource") <= import_records.attributes(of_files)
 
 
 def test_guide_names_every_kind_of_item_of_an_archive(

@@ -90,13 +90,29 @@ def attributes(records: Iterable[Record]) -> set[str]:
     return names
 
 
-def assigned(module: str) -> set[str]:
-    """Return the names of the attributes and fields that the code of a source can set."""
+def assigned(module: str, source: str) -> set[str]:
+    """Return the names of the attributes and fields that a source can set: its class, and all that it uses."""
     tree = ast.parse((SOURCE / "transfer" / "imports" / "sources" / f"{module}.py").read_text())
-    return set(_assigned(tree)) - _NO_CONTENT
+    by_name = {name: node for node in tree.body for name in _defined(node)}
+    used, waiting = dict[str, ast.stmt](), [source]
+    while waiting:
+        name = waiting.pop()
+        used[name] = by_name[name]
+        names = {node.id for node in ast.walk(used[name]) if isinstance(node, ast.Name)}
+        waiting += (names & by_name.keys()) - used.keys()
+    return {name for node in used.values() for name in _assigned(node)} - _NO_CONTENT
 
 
-def _assigned(tree: ast.Module) -> Iterator[str]:
+def _defined(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        yield from (
+            each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        )
+
+
+def _assigned(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             if node.value.id == "record":
