@@ -99,7 +99,7 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
         page.get_by_role("radio", name="Shlink").check()
         expect(page.get_by_label("File", exact=True)).to_be_hidden()
         page.get_by_label("Token of the service").fill("secret-of-shlink")
-        page.get_by_text("More choices").click()
+        page.get_by_text("More choices", exact=True).click()
         page.get_by_label("Move links to another host").fill("bit.ly=")
         page.get_by_role("button", name="Show the plan").click()
         expect(page.get_by_role("alert")).to_contain_text("Enter the address of your Shlink server")
