@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from waypost.api.examples import example_of
 from waypost.core.errors import Kind
@@ -69,6 +68,8 @@ def _messages(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _problems(document: dict[str, Any], schema: dict[str, Any], value: Any) -> list[str]:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  # takes more than a second, in each process
+
     validator = Draft202012Validator({**schema, "components": document["components"]})
     return [error.message for error in validator.iter_errors(value)]
 

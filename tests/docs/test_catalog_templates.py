@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator
 
 from scripts import publication
 from tests.support.source import ROOT
@@ -75,6 +74,8 @@ def test_compose_template_runs_container_as_in_the_compose_file(name: str) -> No
 
 
 def test_casaos_template_describes_application_and_everything_that_can_be_set() -> None:
+    from jsonschema import Draft7Validator  # noqa: PLC0415  # takes more than a second, in each process
+
     compose, service = _service("casaos.yaml")
     app, described = compose["x-casaos"], service["x-casaos"]
     assert list(Draft7Validator(_CASAOS_APP).iter_errors(app)) == []

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator
 
 from tests.support.source import ROOT
 from waypost import __version__
@@ -19,7 +18,6 @@ _CHART = ROOT / "charts" / "waypost"
 _EXPRESSION = re.compile(r'\{\{ (?:printf "([^"]*%s[^"]*)" )?\.(Values|Release)\.([\w.]+)( \| quote)? \}\}')
 _GIVEN = {"site": "go.example.com", "trustedProxies": "10.42.3.0/24"}
 _VALUES: dict[str, Any] = yaml.safe_load((_CHART / "values.yaml").read_text()) | _GIVEN
-_SCHEMA = Draft7Validator(json.loads((_CHART / "values.schema.json").read_text()))
 
 
 def _value(path: str, values: Any) -> Any:
@@ -66,11 +64,19 @@ def test_chart_has_the_version_of_the_service() -> None:
     )
 
 
-def test_each_value_is_used_and_in_the_schema() -> None:
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    """The validator of the chart's values."""
+    from jsonschema import Draft7Validator  # noqa: PLC0415  # takes more than a second, in each process
+
+    return Draft7Validator(json.loads((_CHART / "values.schema.json").read_text()))
+
+
+def test_each_value_is_used_and_in_the_schema(schema: Any) -> None:
     templates = "".join(path.read_text() for path in (_CHART / "templates").iterdir())
     assert set(re.findall(r"\.Values\.([\w.]+)", templates)) == _paths(_VALUES)
-    assert list(_SCHEMA.iter_errors(_VALUES)) == []
-    assert _SCHEMA.schema["properties"].keys() == _VALUES.keys() == set(_SCHEMA.schema["required"])
+    assert list(schema.iter_errors(_VALUES)) == []
+    assert schema.schema["properties"].keys() == _VALUES.keys() == set(schema.schema["required"])
 
 
 @pytest.mark.parametrize(
@@ -85,8 +91,8 @@ def test_each_value_is_used_and_in_the_schema() -> None:
         {"unknown": 1},
     ],
 )
-def test_wrong_value_is_refused_by_the_schema(wrong: dict[str, Any]) -> None:
-    assert list(_SCHEMA.iter_errors({**_VALUES, **wrong}))
+def test_wrong_value_is_refused_by_the_schema(wrong: dict[str, Any], schema: Any) -> None:
+    assert list(schema.iter_errors({**_VALUES, **wrong}))
 
 
 def test_container_runs_as_in_the_compose_file() -> None:

@@ -21,8 +21,6 @@ from typing import Any
 import httpx2
 import pytest
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
-from jsonschema import Draft7Validator
 
 from scripts import publication, record_release
 from tests.support.newcomer import shell_blocks
@@ -197,6 +195,9 @@ def test_source_distribution_contains_no_built_files(release: Path) -> None:
 
 
 def test_bill_of_materials_lists_every_component(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415  # takes more than a second, in each process
+    from jsonschema import Draft7Validator  # noqa: PLC0415  # takes more than a second, in each process
+
     # Each URI reference is an IRI reference, and is checked in a hundredth of the time.
     checkers = Draft7Validator.FORMAT_CHECKER.checkers
     monkeypatch.setitem(checkers, "iri-reference", checkers["uri-reference"])

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft7Validator
 
 from scripts import publication
 from tests.support.cli import create_installation
@@ -139,6 +138,8 @@ def server(tmp_path: Path, sqlite_template: Path) -> _Server:
 
 
 def test_manifest_has_the_fields_of_format_2_and_the_version() -> None:
+    from jsonschema import Draft7Validator  # noqa: PLC0415  # takes more than a second, in each process
+
     manifest = tomllib.loads((_PACKAGE / "manifest.toml").read_text())
     assert [error.message for error in Draft7Validator(_MANIFEST).iter_errors(manifest)] == []
     assert manifest["version"] == f"{__version__}~ynh1"

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
-
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from waypost.auth import api_keys
@@ -28,6 +26,8 @@ class Agent:
 
     def result(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool; return its result, error or not. Structured content must match the tool's schema."""
+        import jsonschema  # noqa: PLC0415  # takes more than a second, in each process
+
         response = self.send("tools/call", name=tool, arguments=arguments)
         assert response.status_code == 200, response.text
         result: dict[str, Any] = response.json()["result"]
