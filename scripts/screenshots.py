@@ -46,7 +46,7 @@ def _plan_import(page: Page) -> None:
     page.goto(f"{_BASE}/dashboard/import/new")
     file = {"name": "links.csv", "mimeType": "text/csv", "buffer": _LINKS.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]  # Playwright's own shape
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview the import").click()
     page.get_by_role("heading", name="Nothing is imported yet").wait_for()
 
 

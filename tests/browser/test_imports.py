@@ -37,7 +37,7 @@ def _plan(page: Page, address: str, csv: Path) -> None:
     page.goto(f"{address}/dashboard/links")
     page.get_by_role("link", name="Import links", exact=True).click()
     page.get_by_label("File", exact=True).set_input_files(csv)
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview the import").click()
 
 
 def _expect_state(page: Page, text: str, *, scripts: bool = True) -> None:
@@ -74,7 +74,7 @@ def test_file_is_planned_imported_and_undone(
         expect(page.get_by_role("link", name="locked", exact=True)).to_be_visible()
         expect(page.get_by_label("Status", exact=True)).to_have_value("imported")
         page.goto(f"{address}/dashboard/import/new")
-        expect(page.get_by_text("You can undo the last import until you make a new plan.")).to_be_visible()
+        expect(page.get_by_text("You can undo the last import until you start a new one.")).to_be_visible()
         check(page, "/dashboard/import/new")
         page.goto(f"{address}/dashboard/import")
         page.get_by_role("link", name="Undo import").click()
@@ -83,7 +83,7 @@ def test_file_is_planned_imported_and_undone(
         page.get_by_role("button", name="Undo import").click()
         _expect_state(page, "The import is undone", scripts=scripts)
         assert ana.get("/urls")["data"]["result"] == 0
-        page.get_by_role("button", name="Discard plan").click()
+        page.get_by_role("button", name="Discard import").click()
         expect(page.get_by_role("radio", name="File")).to_be_checked()
 
 
@@ -94,20 +94,20 @@ def _ignore(page: Page, path: str) -> None:
 def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/import/new")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         expect(page.get_by_role("alert")).to_contain_text("Choose a file, or a service.")
         page.get_by_role("radio", name="Shlink").check()
         expect(page.get_by_label("File", exact=True)).to_be_hidden()
         page.get_by_label("Token of the service").fill("secret-of-shlink")
         page.get_by_text("More choices", exact=True).click()
         page.get_by_label("Move links to another host").fill("bit.ly=")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         expect(page.get_by_role("alert")).to_contain_text("Enter the address of your Shlink server")
         expect(page.get_by_role("radio", name="Shlink")).to_be_checked()
         assert "secret-of-shlink" not in page.content()
         examine(page, "/dashboard/import/new")
         page.get_by_label("Move links to another host").fill("nonsense")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")
 
 
@@ -128,7 +128,7 @@ def test_unreadable_file_is_explained_and_columns_can_be_selected(
         expect(columns.nth(0).get_by_label("Kurz")).to_have_value("")
         expect(columns.nth(1).get_by_label("Target URL")).to_have_value("url")  # its cells are addresses
         columns.nth(1).get_by_label("Target URL").select_option("Not imported")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         expect(page.get_by_role("alert")).to_have_text("Select which column is the destination.")
         expect(columns.nth(0).get_by_label("Kurz")).to_be_focused()
         examine(page, "/dashboard/import/new")
@@ -138,7 +138,7 @@ def test_unreadable_file_is_explained_and_columns_can_be_selected(
         expect(columns.nth(0).get_by_label("Kurz")).to_have_value("")
         columns.nth(0).get_by_label("Kurz").select_option("Alias")
         examine(page, "/dashboard/import/new")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         _expect_state(page, "Nothing is imported yet")
         expect(page.get_by_text(SHOP.removeprefix("https://"))).to_be_visible()
     assert [row["alias"] for row in ana.get("/import/rows")["data"]["rows"]] == ["spring"]
@@ -162,7 +162,7 @@ def test_columns_with_usual_names_are_selected_with_three_rows(
         expect(columns.nth(2)).to_contain_text("autumn")
         expect(columns.nth(2)).not_to_contain_text("winter")
         columns.nth(0).locator("select").select_option("Not imported")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         _expect_state(page, "Nothing is imported yet")
         page.get_by_role("button", name="Import 4 links").click()
         _expect_state(page, "The import is complete")
@@ -224,7 +224,7 @@ def test_spreadsheet_is_understood_and_hosts_of_other_services_move(
         expect(columns.nth(2).locator("[data-samples] small")).to_have_text(["Größe", "Übersicht"])
         page.get_by_label("Links of bit.ly move to").select_option("go.shop.example")
         examine(page, "/dashboard/import/new")
-        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Preview the import").click()
         _expect_state(page, "Nothing is imported yet")
         expect(page.get_by_role("listitem").filter(has_text="go.shop.example/x")).to_contain_text("New")
         examine(page, "/dashboard/import")

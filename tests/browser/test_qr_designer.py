@@ -29,7 +29,7 @@ def test_too_pale_color_is_repaired_with_one_button(ana: Person, chrome: Browser
             assert error.evaluate(_IS_RUNNING_TEXT), width
         examine(page, "code that is too pale")
         page.set_viewport_size({"width": 1280, "height": 800})
-        page.get_by_role("button", name="Use #").click()
+        page.get_by_role("button", name="Use this color").click()
         expect(code).to_be_visible()
         expect(foreground).to_have_value(re.compile("#[0-9a-f]{6}"))
         assert foreground.input_value() != "#ffd54f"

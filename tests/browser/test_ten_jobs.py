@@ -195,7 +195,7 @@ def _import(hands: Hands) -> None:
     hands.open("/links")
     hands.link("Import links")
     hands.attach(hands.page.get_by_label("File", exact=True), "links.csv", f"url,alias\n{rows}".encode())
-    hands.button("Show the plan")
+    hands.button("Preview the import")
     # Another process reads the file.
     expect(hands.page.get_by_role("heading", name="Nothing is imported yet")).to_be_visible(timeout=_IMPORT_MS)
     hands.button("Import 200 links")

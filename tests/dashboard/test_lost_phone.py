@@ -31,7 +31,7 @@ def _sign_in_with_code(browser: Browser, code: str, name: str = "ana") -> str:
 def _set_up(browser: Browser, **fields: str) -> tuple[int, str, str]:
     """Set up a new phone. Return the status and text of the response, and the new secret."""
     page = browser.get(PHONE)
-    match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
+    match = re.search(r'data-copy="([A-Z2-7]{32})"', page.text)
     assert match is not None
     hidden = {name: hidden_field(page, name) for name in ("token", "sealed")}
     data = {**hidden, "new_code": pyotp.TOTP(match[1]).at(clock.now()), "password": PASSWORD, **fields}

@@ -137,7 +137,7 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
         ({"blend": "on", "gradient__color": "#ffffee"}, "Too pale to scan."),
         ({"text__text": "x" * 4000}, "too long"),
         ({"caption": "漢字"}, "cannot be drawn"),
-        ({"margin": "99"}, "Quiet zone "),
+        ({"margin": "99"}, "Margin "),
         ({"logo": "no such thing"}, "Logo must be"),
         ({"type": "nothing"}, "Type must be one of the options."),
         ({"type": "phone", "phone__phone": "one two"}, "Number must be a phone number"),
@@ -221,6 +221,22 @@ def test_colors_without_contrast_have_a_button_that_repairs_them(
     repaired = {name.replace("gradient.color", "gradient__color"): value for name, value in repair.items()}
     page = _design(dashboard, "/qr/preview", type="text", text__text="Hello", **{**fields, **repaired})
     assert _preview_content(page) == "Hello"
+
+
+def test_code_without_contrast_is_shown_next_to_the_warning(ana: Person, dashboard: Browser) -> None:
+    pale = {"text__text": "Hello", "foreground": "#ffd54f"}
+    code = ana.add("qr", type="text", data="Hello")
+    for path, at in (("/qr/preview", "/qr/new"), (f"/qr/{code}/preview", f"/qr/{code}")):
+        version = hidden_field(dashboard.get(at), "version")
+        page = _design(dashboard, path, at, type="text", version=version, **pale)
+        preview = page.text.partition('id="preview"')[2].partition("</aside>")[0]
+        picture = re.search(r'src="data:image/svg\+xml;base64,([^"]+)" alt="QR code that cannot be scanned"', preview)
+        assert picture is not None, preview
+        assert b"#ffd54f" in base64.b64decode(picture[1])
+        assert ("Too pale to scan." in preview, "Use this color" in preview) == (True, True)
+        assert "This code can be scanned." not in preview
+    invalid = _design(dashboard, "/qr/preview", type="phone", phone__phone="one", foreground="#ffd54f")
+    assert "QR code that cannot be scanned" not in invalid.text, "no content, no picture"
 
 
 def test_logo_of_a_saved_code_is_shown_to_its_owner_only(ana: Person, ben: Person, dashboard: Browser) -> None:

@@ -29,6 +29,7 @@ _WITHOUT_SNAPSHOT = {
     "/dashboard/import/undo",
     "/dashboard/links/export",
     "/dashboard/overlays/{id:int}/answers/export",
+    "/dashboard/qr/export",
     "/dashboard/visits/live",
 }
 """Downloads and live visits, which read while they are sent, pages that wait for other servers,

@@ -26,8 +26,9 @@ from waypost.db.schema import totp_secrets
 def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:
     """Enable two-factor authentication. Return the secret and the recovery codes."""
     page = dashboard.get("/account/factor")
-    match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
+    match = re.search(r'data-copy="([A-Z2-7]{32})"', page.text)
     assert match is not None
+    assert re.search(rf"<code[^>]*>{' '.join(re.findall('....', match[1]))}</code>", page.text), "groups of four"
     form = {name: hidden_field(page, name) for name in ("token", "sealed")}
     wrong = dashboard.client.post("/dashboard/account/factor", data={**form, "code": "000000", "password": PASSWORD})
     assert "Wrong code." in wrong.text
@@ -40,7 +41,7 @@ def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:
 def test_enabled_two_factor_is_not_replaced_without_its_code(ana: Person, dashboard: Browser) -> None:
     page = dashboard.get("/account/factor")
     sealed = hidden_field(page, "sealed")
-    match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
+    match = re.search(r'data-copy="([A-Z2-7]{32})"', page.text)
     assert match is not None
     _enable_two_factor(dashboard)
     before = ana.database.read(lambda tx: tx.execute(select(totp_secrets)).all())

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
+from tests.support.html import Page
 from waypost.core import clock
 from waypost.db import audit_sequence
 from waypost.db.database import Database
@@ -100,6 +101,17 @@ def test_disabled_webhook_is_enabled_with_missed_messages(dashboard: Browser, an
     dashboard.submit("/webhooks/1/enabled", at="/webhooks/1", enabled="on", missed="on")
     assert ana.details("webhook", 1)["state"] == "active"
     assert [each["state"] for each in ana.get("/webhook/1/deliveries")["data"]["deliveries"]] == ["waiting"]
+
+
+def test_list_shows_the_address_of_a_webhook_once(dashboard: Browser, ana: Person) -> None:
+    ana.add("webhook", url="https://hooks.example/unnamed")
+    ana.add("webhook", url="https://hooks.example/named", title="Stock")
+    rows = Page(dashboard.get("/webhooks")).all("td", class_="title-cell first")
+    assert [" ".join(row.text.split()) for row in rows] == [
+        "Stock hooks.example/named Active",
+        "hooks.example/unnamed Active",
+    ]
+    assert "Actions for Stock" in dashboard.get("/webhooks").text
 
 
 def test_webhook_is_deleted_and_other_accounts_see_none(dashboard: Browser, ana: Person, ben: Person) -> None:

@@ -124,7 +124,7 @@ def _apply_in_part(person: Person, settings: Settings) -> None:
 
 def test_incomplete_import_is_resumed_undone_or_discarded_before_the_next(ana: Person, settings: Settings) -> None:
     _apply_in_part(ana, settings)
-    with pytest.raises(Problem, match="Resume it, undo it, or discard its plan") as raised:
+    with pytest.raises(Problem, match="Resume it, undo it, or discard it") as raised:
         plan(ana, settings, f"alias,url\none,{SHOP}")
     assert raised.value.kind is Kind.IMPORT_STATE
     apply.apply(ana.database, ana.account, settings)
@@ -137,7 +137,7 @@ def test_import_in_part_applied_is_undone(ana: Person, settings: Settings) -> No
     assert undo.preview(ana.database, ana.account).deleted == 500
     undo.undo(ana.database, ana.account)
     assert ana.get("/urls")["data"]["result"] == 0
-    with pytest.raises(Problem, match="no plan that can be applied"):
+    with pytest.raises(Problem, match="no preview that can be imported"):
         apply.apply(ana.database, ana.account, settings)
 
 

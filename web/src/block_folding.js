@@ -13,6 +13,12 @@ function titleOf(block) {
   return (parts.find(Boolean) ?? "").slice(0, TITLE_LENGTH);
 }
 
+/** Returns whether nothing was entered in a block, which is not saved then: `is_empty` of the server. */
+function isEmpty(block) {
+  const fields = block.querySelectorAll(`[name^="${block.id}."]:not([name$=".type"])`);
+  return [...fields].every(({ type, checked, value }) => (type === "checkbox" ? !checked : !value.trim()));
+}
+
 /** Returns a key that a block has on the next visit too; blocks without an id have their type and text. */
 function keyOf(block) {
   const id = block.querySelector('[name$=".id"]').value;
@@ -47,6 +53,7 @@ export function connectFolding(form, list) {
   for (const block of list.children) if (opened.has(keyOf(block))) open(block);
 
   function update() {
+    for (const block of list.children) block.querySelector("[data-empty]").hidden = !isEmpty(block);
     button.textContent = isAnyOpen() ? foldLabel : openLabel;
     button.hidden = !list.children.length;
   }
@@ -83,6 +90,6 @@ export function connectFolding(form, list) {
     },
     true, // this event does not bubble
   );
-  form.addEventListener("change", update);
+  for (const type of ["input", "change"]) form.addEventListener(type, update);
   update();
 }

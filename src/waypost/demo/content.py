@@ -16,6 +16,7 @@ from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
+from waypost.demo.brand import sample_brand
 from waypost.http import file_names, media_types
 from waypost.items.bios import ops as bios
 from waypost.items.campaigns import ops as campaigns
@@ -94,8 +95,12 @@ class Target:
 
 def add(tx: Connection, account: int, settings: Settings) -> list[Target]:
     """Create the content. Return the items that get visits."""
+    brand = sample_brand()
     for host, home in ((_SHOP, "https://shop.juniper.example/"), (_EVENTS, "https://shop.juniper.example/events")):
-        domains.add(tx, account, domain=f"https://{host}", settings=settings, redirectroot=home)
+        domains.add(
+            tx, account, domain=f"https://{host}", settings=settings, redirectroot=home, brandname=brand.name,
+            brandcolor=brand.color, brandlogo=brand.logo,
+        )  # fmt: skip
     channel_ids = [channels.add(tx, account, name=name, color=color).id for name, color in _CHANNELS]
     campaign_ids = [
         campaigns.add(tx, account, name="Autumn launch", slug="autumn-launch", rotation="weighted", public=True).id,

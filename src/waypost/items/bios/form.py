@@ -13,7 +13,7 @@ from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import NO_ADDRESS_ENTERED, Form, Shape, Value, parse_id
-from waypost.dashboard.i18n import gettext_noop
+from waypost.dashboard.i18n import gettext, gettext_noop, ngettext
 from waypost.items.bios import blocks, design, form_blocks, ops, picture_names, pictures
 from waypost.items.bios.design import Design
 from waypost.items.bios.pictures import AVATAR, BACKGROUND, BLOCK_PLACES, Place
@@ -114,7 +114,7 @@ def submitted_form(
     stored = {row["id"]: row for row in rows}
     sent = {key: _submitted_block(context, key, stored) for key in context.fields.get("order", ())[: MAX_BLOCKS + 1]}
     if not keep_empty and not form.text("do"):
-        sent = {key: row for key, row in sent.items() if not _is_untouched(context, key, row)}
+        sent = {key: row for key, row in sent.items() if _has_file(context, key) or not is_empty(row)}
     rows, mode = [*sent.values()], form.text("mode")
     form.values |= {"blocks": rows, "theme": form.text("base") + (f"-{mode}" if mode else "")}
     _add_picture(context, form, form.values, "avatar", "avatar", AVATAR)
@@ -210,10 +210,26 @@ def _submitted_block(context: PageContext, key: str, stored: Mapping[str, Mappin
     return {"type": block_type, **values, **_options({**times, "hidden": f"{key}.hidden" in fields})}
 
 
-def _is_untouched(context: PageContext, key: str, row: Mapping[str, str]) -> bool:
+def is_empty(row: Mapping[str, str]) -> bool:
     """Return whether nothing was entered in a block. One with an id has clicks: it is deleted on request only."""
-    files = any(context.files.get(f"{key}.{part}.file", b"") != b"" for part in BLOCK_PLACES)
-    return row["type"] in PARTS and not files and not any(value for part, value in row.items() if part != "type")
+    return row["type"] in PARTS and not any(value for part, value in row.items() if part not in ("type", "number"))
+
+
+def lacks_form(row: Mapping[str, str], forms: Mapping[int, str]) -> bool:
+    """Return whether the form of a block was deleted, so that visitors do not see the block."""
+    return bool(row.get("overlay")) and parse_id(row["overlay"]) not in forms
+
+
+def saved_message(context: PageContext, form: Form, text: str) -> str:
+    """Return the message after a page was saved: `text`, and how many empty blocks of the form were not saved."""
+    rows: Any = form["blocks"]
+    count = len(set(context.fields.get("order", ()))) - len(rows)
+    dropped = ngettext("1 empty block was not saved.", "%(count)s empty blocks were not saved.", count) if count else ""
+    return " ".join(filter(None, (gettext(text), dropped)))
+
+
+def _has_file(context: PageContext, key: str) -> bool:
+    return any(context.files.get(f"{key}.{part}.file", b"") != b"" for part in BLOCK_PLACES)
 
 
 def _options(block: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from waypost.dashboard import statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
 from waypost.items.bios import form_blocks, ops, pictures, themes
 from waypost.items.bios.form import (
@@ -19,8 +20,11 @@ from waypost.items.bios.form import (
     check_design,
     copy_pictures,
     design_values_of,
+    is_empty,
+    lacks_form,
     local_time,
     rearrange_blocks,
+    saved_message,
     submitted_form,
     values_of,
 )
@@ -51,7 +55,8 @@ def create_bio(context: PageContext) -> Response:
     bio = _create(context, form)
     if bio is None:
         return _builder(context, form, status=400)
-    return context.redirect(f"{_LIST}/{bio.id}", message="Your page is ready.", copy_text=_short_url(bio, context))
+    message = saved_message(context, form, gettext_noop("Your page is ready."))
+    return context.redirect(f"{_LIST}/{bio.id}", message=message, copy_text=_short_url(bio, context))
 
 
 @pages.get("/dashboard/bios/{id:int}")
@@ -68,7 +73,7 @@ def update_bio(context: PageContext, id: int) -> Response:
     _update(context, id, form)
     if form.errors:
         return _builder(context, form, id, status=400)
-    return context.redirect(f"{_LIST}/{id}", message="Saved.")
+    return context.redirect(f"{_LIST}/{id}", message=saved_message(context, form, gettext_noop("Saved.")))
 
 
 @pages.get("/dashboard/bios/{id:int}/delete")
@@ -140,6 +145,8 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
         bio=bio,
         themes=themes.THEMES,
         own_forms=forms,
+        is_empty=is_empty,
+        lacks_form=lacks_form,
         block_clicks={str(block): count for block, (count, _) in clicks.items()},
         local_time=partial(local_time, zone=context.time_zone),
         picture_url=partial(pictures.url_of, url=PICTURES),

@@ -12,6 +12,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
+from waypost.db import channel_colors
 from waypost.items.channels import ops
 from waypost.items.channels.api import ChannelChange, NewChannel, item_out
 
@@ -36,7 +37,8 @@ def list_channels(context: PageContext) -> Response:
 
 @pages.get("/dashboard/channels/new")
 def show_new_form(context: PageContext) -> Response:
-    return context.render("channels/new.html", form=Form({"color": "#0d6b4f"}))
+    color = context.read(lambda tx: next(channel_colors.in_turn(tx, context.account)))
+    return context.render("channels/new.html", form=Form({"color": color}))
 
 
 @pages.post("/dashboard/channels/new", resumable=True)

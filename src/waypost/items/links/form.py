@@ -13,7 +13,7 @@ from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.localized_names import country_name, find_country, find_language, language_name
-from waypost.db import crud
+from waypost.db import channel_colors, crud
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, ops, utm
 from waypost.media.qrcode import render
@@ -102,8 +102,10 @@ def ensure_channels(tx: Connection, account: int, text: str) -> list[int]:
             _TYPED_FIELD,
             f"The name of a channel must have at most {_NAME_LENGTH} characters, all of them printable.",
         )
+    colors = channel_colors.in_turn(tx, account)
     return [
-        find_group(tx, account, "channel", name) or crud.add(tx, channels, account, {"name": name}, _TAKEN)
+        find_group(tx, account, "channel", name)
+        or crud.add(tx, channels, account, {"name": name, "color": next(colors)}, _TAKEN)
         for name in names
     ]
 

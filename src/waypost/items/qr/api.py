@@ -1,8 +1,7 @@
 """`/qr` and `/qr/…` (API document, section QR codes; decisions 30 to 36)."""
 
 import base64
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -36,7 +35,7 @@ from waypost.items.qr.schemas import (
     PreviewCode,
     parsed,
 )
-from waypost.media.qrcode.render import MEDIA, Format, design
+from waypost.media.qrcode.render import MEDIA, Format
 from waypost.media.qrcode.styles import LEAST_SIZE, MOST_SIZE
 from waypost.urls.short_urls import short_url
 
@@ -86,7 +85,7 @@ def download_qr_codes(
 
     name, members = context.read(work)
     headers = {"Content-Disposition": file_names.attachment(name, "zip")}
-    files = export.zip_stream(_files(context, members, format, size))
+    files = export.zip_stream(export.images(context, members, format, size))
     return StreamingResponse(files, media_type="application/zip", headers=headers)
 
 
@@ -202,16 +201,6 @@ def _added(tx: Connection, context: RequestContext, new: Draft | Problem) -> Cod
 def _codes_done(results: Sequence[CodeDone | Failure]) -> CodesDone:
     created = sum(isinstance(result, CodeDone) for result in results)
     return CodesDone(message=f"{created} of {len(results)} QR codes have been created.", results=list(results))
-
-
-def _files(
-    context: RequestContext, members: Sequence[export.Member], form: Format, size: int
-) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each picture, read and drawn one after the other."""
-    for member, name in zip(members, export.unique_file_names(members, form), strict=True):
-        new = context.read(partial(export.to_draw, account=context.account, member=member, settings=context.settings))
-        if new is not None:
-            yield name, design(new.text, new.style, new.logo).render(form, size)
 
 
 def _shown(code: ops.Listed, context: RequestContext) -> dict[str, Any]:

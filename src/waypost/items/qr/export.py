@@ -8,10 +8,12 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, func, literal, null, select
 
+from waypost.api.context import RequestContext
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db import crud
@@ -19,6 +21,7 @@ from waypost.db.schema import bios, campaigns, channel_items, channels, domains,
 from waypost.http import file_names
 from waypost.items.qr import ops
 from waypost.items.qr.ops import Draft
+from waypost.media.qrcode.render import Format, design
 from waypost.media.qrcode.styles import PLAIN
 from waypost.urls.short_urls import short_url
 
@@ -143,6 +146,21 @@ def to_draw(tx: Connection, account: int, member: Member, settings: Settings) ->
         return ops.saved(tx, account, member.code, settings)
     url = short_url(settings.base, member.host, member.scheme, member.alias)
     return Draft(member.alias, {}, url, PLAIN, None)
+
+
+def of_codes(tx: Connection, account: int, codes: Sequence[int]) -> Sequence[Member]:
+    """Return the QR codes of the account with these ids, newest first."""
+    code = qrs.c.id.label("code")
+    query = select(qrs.c.alias, qrs.c.name.label("title"), code, literal("").label("host"), null().label("scheme"))
+    return _members(tx, query.where(qrs.c.account == account, qrs.c.id.in_(codes)).order_by(qrs.c.id.desc()))
+
+
+def images(context: RequestContext, members: Sequence[Member], form: Format, size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each image, read and drawn one after the other. Deleted members are left out."""
+    for member, name in zip(members, unique_file_names(members, form), strict=True):
+        new = context.read(partial(to_draw, account=context.account, member=member, settings=context.settings))
+        if new is not None:
+            yield name, design(new.text, new.style, new.logo).render(form, size)
 
 
 def _members(tx: Connection, selected: Select[Any]) -> Sequence[Member]:

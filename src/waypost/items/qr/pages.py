@@ -15,7 +15,7 @@ from waypost.dashboard.presets import PresetName
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.db.schema import files
-from waypost.items.qr import designer, ops, service
+from waypost.items.qr import designer, gallery_download, ops, service
 from waypost.items.qr.form import (
     DATE_LENGTH,
     PARTS,
@@ -26,7 +26,7 @@ from waypost.items.qr.form import (
 )
 from waypost.items.qr.schemas import CodeChange, NewCode
 from waypost.media.qrcode import render
-from waypost.media.qrcode.render import Drawing, design
+from waypost.media.qrcode.render import Drawing, design, must_scan
 from waypost.media.qrcode.styles import PLAIN, Gradient
 from waypost.urls import alias_namespace
 from waypost.urls.short_urls import short_url
@@ -58,6 +58,12 @@ def list_codes(context: PageContext) -> Response:
 
     page = context.read_after_ingest(work)
     return context.render_list("qr/list.html", page, q=q)
+
+
+@pages.get("/dashboard/qr/export", snapshot=False)
+def download_codes(context: PageContext) -> Response:
+    kind = context.query("format")
+    return gallery_download.of_search(context, context.query("q"), kind if kind in gallery_download.SIZES else "svg")
 
 
 @pages.get("/dashboard/qr/new")
@@ -95,10 +101,10 @@ def preview_new_code(context: PageContext) -> Response:
 
 
 def _preview_new(context: PageContext, form: Form, message: str = "") -> Response:
-    sample = _sample(context, form) if _is_empty(form) else form
-    preview = _collect(context, sample, NewCode, lambda body: _draw_preview(sample, service.draft(context, body)))
+    sample, preview = _sample(context, form) if _is_empty(form) else form, _Preview()
+    _collect(context, sample, NewCode, lambda body: preview.draw(sample, service.draft(context, body)))
     form.errors.update(sample.errors)
-    return _new_page(context, form, preview or "", message=message)
+    return _new_page(context, form, preview.picture, message=message)
 
 
 @pages.get("/dashboard/qr/{id:int}")
@@ -134,11 +140,13 @@ def preview_code(context: PageContext, id: int) -> Response:
 
 
 def _preview_change(context: PageContext, id: int, form: Form, message: str = "") -> Response:
-    def work(body: CodeChange) -> str:
-        return _draw_preview(form, context.read(_draft_change(context, id, form, body)))
+    preview = _Preview()
 
-    preview = _collect(context, form, CodeChange, work)
-    return _edit_page(context, id, form, preview or "", message=message)
+    def work(body: CodeChange) -> None:
+        preview.draw(form, context.read(_draft_change(context, id, form, body)))
+
+    _collect(context, form, CodeChange, work)
+    return _edit_page(context, id, form, preview.picture, message=message)
 
 
 @pages.post("/dashboard/qr/styles")
@@ -233,10 +241,13 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 
 @pages.post("/dashboard/qr/bulk")
-def confirm_bulk_deletion(context: PageContext) -> Response:
-    ids = context.selected_ids()
+def change_selected(context: PageContext) -> Response:
+    """Download the selected codes, or ask before they are deleted."""
+    ids, action = context.selected_ids(), context.form().text("action")
     if not ids:
         return context.redirect(_LIST, message="Select at least one QR code.", tone="bad")
+    if action in gallery_download.SIZES:
+        return gallery_download.of_selected(context, ids, action)
     return trash.confirm(context, "qr", partial(_confirmation, context))
 
 
@@ -332,9 +343,22 @@ def _prove(form: Form, draft: ops.Draft) -> Drawing | None:
     return None if form.errors.keys() & _STYLE_FIELDS else service.prove(draft)
 
 
-def _draw_preview(form: Form, draft: ops.Draft) -> str:
-    drawing = _prove(form, draft)
-    return render.drawing_data_url(drawing, _PREVIEW_SIZE) if drawing else ""
+class _Preview:
+    """The picture of the code in a form, as a data URL; "" if a field is invalid.
+
+    A code that cannot be scanned has a picture, too, so that its style can be seen while it is repaired.
+    """
+
+    picture = ""
+
+    def draw(self, form: Form, draft: ops.Draft) -> None:
+        """Draw the code. Raises INVALID if it cannot be scanned."""
+        if form.errors:
+            _prove(form, draft)
+            return
+        drawing = design(draft.text, draft.style, draft.logo)
+        self.picture = render.drawing_data_url(drawing, _PREVIEW_SIZE)
+        must_scan(drawing, draft.text)
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:

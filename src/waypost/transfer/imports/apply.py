@@ -62,7 +62,7 @@ def run(database: Database, account: int, plan: int, settings: Settings, check: 
 def require_state(plan: plans.Plan) -> None:
     """Raise IMPORT_STATE unless the plan can be applied, or resumed."""
     if plan.state not in ("planned", "applying", "applied"):
-        raise Problem(Kind.IMPORT_STATE, "There is no plan that can be applied. Make a new one.")
+        raise Problem(Kind.IMPORT_STATE, "There is no preview that can be imported. Start a new import.")
 
 
 def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, size: int) -> bool:

@@ -1,7 +1,8 @@
 """Application of the rows of links: few statements for a batch."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Table, bindparam, select, update
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, Table, bindparam, select, update
 from waypost.core import clock
 from waypost.core.errors import unavailable
 from waypost.core.text_folding import folded
-from waypost.db import change_log, crud
+from waypost.db import change_log, channel_colors, crud
 from waypost.db.database import upsert
 from waypost.db.schema import (
     campaigns,
@@ -25,10 +26,11 @@ from waypost.transfer.imports.planned_rows import PlannedRow
 from waypost.urls.alias_rules import fold_case
 
 _row = import_rows.c
-_TAKEN = "The alias has been taken since the plan was made."
-_NO_DOMAIN = "The domain has been removed or changed since the plan was made."
-_NO_LINK = "The link has been deleted since the plan was made."
+_TAKEN = "The alias has been taken since the preview."
+_NO_DOMAIN = "The domain has been removed or changed since the preview."
+_NO_LINK = "The link has been deleted since the preview."
 _SET_ITEM = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner"))
+_NO_DEFAULTS: Iterator[Mapping[str, Any]] = repeat({})
 Added = dict[str, list[int]]
 """The ids of the channels and campaigns that the plan has created, by table."""
 
@@ -212,7 +214,8 @@ def _ids_of_tags(tx: Connection, account: int, applied: Sequence[Applied], added
     """Return the channels of the tags by name. New channels are created."""
     colors = {tag: color for row, _ in applied for tag, color in row.content.colors.items()}
     names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.content.tags}
-    return _ids(tx, channels, account, names, added)
+    defaults = ({"color": color} for color in channel_colors.in_turn(tx, account))
+    return _ids(tx, channels, account, names, added, defaults)
 
 
 def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], ids: Mapping[str, int]) -> None:
@@ -239,15 +242,25 @@ def _set_campaigns(tx: Connection, account: int, applied: Sequence[Applied], add
 
 
 def _ids(
-    tx: Connection, table: Table, account: int, names: Mapping[str, Mapping[str, Any]], added: Added
+    tx: Connection,
+    table: Table,
+    account: int,
+    names: Mapping[str, Mapping[str, Any]],
+    added: Added,
+    defaults: Iterator[Mapping[str, Any]] = _NO_DEFAULTS,
 ) -> dict[str, int]:
-    """Return the ids of channels or campaigns by name. Missing ones are created with these columns."""
+    """Return the ids of channels or campaigns by name. Missing ones are created with the columns of `names`.
+
+    `defaults` yields other columns for each of them.
+    """
     ids = crud.ids_by_name(tx, table, names.keys(), table.c.account == account) if names else {}
     created_meanwhile = crud.name_errors(table, unavailable())
     created: dict[str, int] = {}
     for name in sorted(names.keys() - ids.keys(), key=lambda name: (folded(name), name)):
         if (key := folded(name)) not in created:
-            created[key] = crud.add(tx, table, account, {**names[name], "name": name}, created_meanwhile)
+            created[key] = crud.add(
+                tx, table, account, {**next(defaults), **names[name], "name": name}, created_meanwhile
+            )
             added.setdefault(table.name, []).append(created[key])
         ids[name] = created[key]
     return ids

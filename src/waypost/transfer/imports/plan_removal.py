@@ -16,14 +16,14 @@ from waypost.transfer.imports.planned_rows import Content
 from waypost.transfer.imports.plans import BATCH, Conflicts, Plan
 
 _INCOMPLETE = (
-    "The last import stopped before its end. Resume it, undo it, or discard its plan first: a new plan would not bring "
+    "The last import stopped before its end. Resume it, undo it, or discard it first: a new import would not bring "
     "the clicks of the links that it has created."
 )
-_DELETED = "The plan was deleted."
+_DELETED = "The import was discarded."
 _CANCELED = "The import was canceled. Nothing of it was imported."
 _STOPPING = {
-    "applying": "The import stops after its current step. Then resume it, undo it, or discard its plan.",
-    "undoing": "Undo stops after its current step. Then resume it, or discard its plan.",
+    "applying": "The import stops after its current step. Then resume it, undo it, or discard it.",
+    "undoing": "Undo stops after its current step. Then resume it, or discard it.",
 }
 _row = import_rows.c
 
