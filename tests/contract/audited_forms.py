@@ -18,6 +18,7 @@ from waypost.auth import two_factor
 from waypost.core import clock
 from waypost.db.schema import api_keys, link_undos, plans, presets, trash
 from waypost.db.signing import installation_signer
+from waypost.email_reports import ops as email_reports
 from waypost.items.accounts import email_links, ops
 from waypost.items.moderation import reports
 from waypost.items.overlays import submissions
@@ -335,6 +336,44 @@ WEBHOOKS: Sequence[Sent] = (
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": "on"}, _WEBHOOK),
     Sent(f"{_WEBHOOK}/delete", ["webhook.deleted"]),
 )
+_TO_ZOE = {"email": "zoe@example.com", "timezone": "Europe/Berlin"}
+_REPORT = "/reports/{report}"
+
+
+def _report_token(purpose: email_reports.Purpose) -> Callable[[World], Values]:
+    def prepare(world: World) -> Values:
+        def work(tx: Any) -> str:
+            report = email_reports.all_of(tx, world.person.account)[0]
+            world.ids["report"] = str(report.id)
+            return email_reports.token(tx, purpose, report)
+
+        world.ids["pass"] = world.person.database.read(work)
+        return {}
+
+    return prepare
+
+
+_CONFIRM, _UNSUBSCRIBE = "/reports/confirm", "/reports/unsubscribe"
+EMAIL_REPORTS: Sequence[Sent] = (
+    Sent("/reports/new", ["email_report.created"], _TO_ZOE),
+    Sent(
+        _CONFIRM,
+        ["email_report.confirmed"],
+        at=f"{_CONFIRM}?pass={{pass}}",
+        prepare=_report_token("confirm"),
+        status=200,
+    ),
+    Sent(f"{_REPORT}/test", at="/reports"),
+    Sent(
+        _UNSUBSCRIBE,
+        ["email_report.unsubscribed"],
+        at=f"{_UNSUBSCRIBE}?pass={{pass}}",
+        prepare=_report_token("unsubscribe"),
+        status=200,
+    ),
+    Sent("/reports/new", ["email_report.created"], {"every": "month", "email": "ana@example.com"}),
+    Sent(f"{_REPORT}/delete", ["email_report.deleted"], {}, "/reports", _report_token("confirm")),
+)
 IMPORTS: Sequence[Sent] = (
     Sent("/import/new", ["import.created"], files=_CSV),
     Sent("/import/rows/3", [], {"alias": "b-link"}, "/import", _confirm_import),
@@ -405,5 +444,6 @@ GROUPS = {
     "imports": IMPORTS,
     "sessions": SESSIONS,
     "webhooks": WEBHOOKS,
+    "reports by e-mail": EMAIL_REPORTS,
 }
 """The forms that are sent one after the other."""

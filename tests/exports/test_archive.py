@@ -56,6 +56,7 @@ NOT_EXPORTED_COLUMNS = {
     "shares": {"password", "token"},
     "bio_pictures": {"data"},
     "audit": {"position", "salt"},
+    "email_reports": {"email_key"},
     "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }

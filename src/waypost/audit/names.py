@@ -24,6 +24,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "key": ("key", gettext_noop("API key")),
     "session": ("arrow-right-start-on-rectangle", gettext_noop("Session")),
     "second_factor": ("shield-check", gettext_noop("Two-factor authentication")),
+    "email_report": ("envelope", gettext_noop("Report by e-mail")),
     "webhook": ("bolt", gettext_noop("Webhook")),
     "plan": ("adjustments-horizontal", gettext_noop("Plan")),
     "brand": ("swatch", gettext_noop("Brand")),
@@ -65,6 +66,8 @@ VERBS: Mapping[str, str] = {
     "limit_reached": gettext_noop("Limit reached"),
     "dead": gettext_noop("Destination does not work"),
     "alive": gettext_noop("Destination works again"),
+    "confirmed": gettext_noop("Confirmed"),
+    "unsubscribed": gettext_noop("Unsubscribed"),
 }
 """Texts of events, by the second part of their name."""
 _EVENTS: Mapping[str, str] = {

@@ -35,6 +35,9 @@ PolicyName = Literal[
     "form",
     "e-mail",
     "notice",
+    "report confirmation",
+    "report recipient",
+    "test report",
     "password",
     "bad API key",
     "overlay form",
@@ -91,6 +94,9 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     ),
     "e-mail": (Limit("e-mails to {subject}", 3, _HOUR_MS),),
     "notice": (Limit("notices to {subject}", 10, _HOUR_MS),),
+    "report confirmation": (Limit("confirmations of reports of {subject}", 10, _DAY_MS),),  # by account
+    "report recipient": (Limit("confirmations of reports to {subject}", 3, _DAY_MS),),  # of all accounts
+    "test report": (Limit("test reports of {subject}", 10, _HOUR_MS),),
     "preview": (Limit("previews of {subject}", 30),),  # each fetches a page and an image
     "shared statistics": (  # pages that are not in the cache
         Limit("statistics from {network}", 30),

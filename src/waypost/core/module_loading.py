@@ -1,9 +1,10 @@
 """Imports of a large part of the program."""
 
 import gc
-import sys
 from importlib import import_module
 from types import ModuleType
+
+_loaded: dict[str, ModuleType] = {}
 
 
 def load(name: str) -> ModuleType:
@@ -12,11 +13,12 @@ def load(name: str) -> ModuleType:
     Garbage collection is disabled during the import, which saves a fifth of the time, and ignores the modules later:
     they live as long as the process.
     """
-    if name in sys.modules:
-        return sys.modules[name]
+    if name in _loaded:  # unlike sys.modules, without those that another thread is still importing
+        return _loaded[name]
     gc.disable()
     try:
-        return import_module(name)
+        _loaded[name] = import_module(name)
     finally:
         gc.freeze()
         gc.enable()
+    return _loaded[name]

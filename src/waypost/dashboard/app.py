@@ -243,7 +243,8 @@ class Dashboard:
         if context.session is None and not route.public:
             return _ask_to_sign_in(context, can_keep=route.resumable and self._is_own_form(context.request))
         assert route.handler is not None
-        if context.request.method == "POST" and not self._is_csrf_token_valid(context):
+        needs_token = context.request.method == "POST" and not route.has_own_token
+        if needs_token and not self._is_csrf_token_valid(context):
             if not route.resumable or not self._is_own_form(context.request):
                 return _stale_form(context)
             context = replace(context, is_resumed=True)

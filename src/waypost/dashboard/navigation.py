@@ -64,6 +64,7 @@ _PARENTS = {
     "/dashboard/shares": "/dashboard/statistics",
     "/dashboard/audit": "/dashboard/account",
     "/dashboard/webhooks": "/dashboard/account",
+    "/dashboard/reports": "/dashboard/account",
 }
 """The entries of pages whose path does not begin with that of their entry."""
 

@@ -38,6 +38,7 @@ class PageRoute:
     `snapshot`: a page of users reads everything in one transaction. Its handler must change nothing, because it can
     run twice (`PageContext.wait_for_ingest`). False for a page that waits for other servers, reads rows in batches,
     or is a download, which reads while it is sent.
+    `has_own_token`: a form without a CSRF token, whose fields or query have a signed token instead (RFC 8058).
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 
@@ -50,6 +51,7 @@ class PageRoute:
     files: bool = False
     resumable: bool = False
     snapshot: bool = True
+    has_own_token: bool = False
 
     @property
     def has_snapshot(self) -> bool:
@@ -87,10 +89,18 @@ class Router:
         return self._register("GET", path, public=public, snapshot=snapshot)
 
     def post(
-        self, path: str, *, public: bool = False, files: bool = False, resumable: bool = False
+        self,
+        path: str,
+        *,
+        public: bool = False,
+        files: bool = False,
+        resumable: bool = False,
+        has_own_token: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Register the handler of a form; it runs only with a valid CSRF token, or if the form is resumed."""
-        return self._register("POST", path, public=public, files=files, resumable=resumable)
+        return self._register(
+            "POST", path, public=public, files=files, resumable=resumable, has_own_token=has_own_token
+        )
 
     def stream(self, path: str) -> Callable[[StreamHandler], StreamHandler]:
         """Register the handler of a form with files, which reads the body itself; it needs a valid CSRF token too."""
@@ -111,6 +121,7 @@ class Router:
         files: bool = False,
         resumable: bool = False,
         snapshot: bool = True,
+        has_own_token: bool = False,
     ) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
             route = PageRoute(
@@ -122,6 +133,7 @@ class Router:
                 files=files,
                 resumable=resumable,
                 snapshot=snapshot,
+                has_own_token=has_own_token,
             )
             self.routes.append(route)
             return handler

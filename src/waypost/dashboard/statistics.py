@@ -204,6 +204,7 @@ def page(
         back=back,
         back_label=back_label or (NOUNS[kind].label if kind in NOUNS else ""),
         shares=f"/dashboard/shares/{kind}/{item}" if _is_shareable(loaded, kind) else "",
+        mail_report=_mail_report(context, loaded, kind, item),
         short=short,
         **{**shown, **more},
     )
@@ -212,6 +213,13 @@ def page(
 def _is_shareable(loaded: Loaded, kind: str) -> bool:
     """Return whether the shared page would have the same visits: it has no part of an account."""
     return kind in SHARED_KINDS and not (kind == ACCOUNT and loaded.group.is_set)
+
+
+def _mail_report(context: PageContext, loaded: Loaded, kind: str, item: int) -> str:
+    """Return the page with the form of a report by e-mail; "" if it cannot be sent."""
+    if not context.mailer.can_send or kind not in ("link", "campaign", ACCOUNT) or not _is_shareable(loaded, kind):
+        return ""
+    return "/dashboard/reports/new" + ("" if kind == ACCOUNT else f"?about={kind}-{item}")
 
 
 def load_requested(context: PageContext, kind: str, item: int, period: Period) -> Loaded:

@@ -52,6 +52,7 @@ NOT_FOUND = (
     gettext_noop("No such change in this account."),
     gettext_noop("No such API key in this account."),
     gettext_noop("No such share link in this account."),
+    gettext_noop("No such report in this account."),
     gettext_noop("No such item in the trash in this account."),
 )
 """The messages of `waypost.core.errors.not_found`, for items that were deleted since the page was shown."""

@@ -1,4 +1,4 @@
-"""The jobs of the ingester's process next to counting clicks: audit log, webhooks, e-mail, checks of links."""
+"""The jobs of the ingester's process next to counting clicks: audit log, webhooks, e-mail, reports, checks of links."""
 
 import threading
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from waypost.clicks.ingest.process import BackgroundJob
 from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
+from waypost.email_reports import scheduler
 from waypost.http import mail
 from waypost.items.links import dead_link_checker, limit_events
 from waypost.webhooks import outbox, overlay_hooks, sender
@@ -24,7 +25,7 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     return (
         _sequence_audit_log,
         sender.run,
-        *([mail.run] if settings.smtp_url.get_secret_value() else []),
+        *([mail.run, scheduler.run] if settings.smtp_url.get_secret_value() else []),
         *([dead_link_checker.run] if settings.dead_links_days else []),
     )
 

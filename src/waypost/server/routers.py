@@ -19,6 +19,7 @@ from waypost.bulk import api
 from waypost.core.settings import Settings
 from waypost.dashboard.assets import pages as asset_pages
 from waypost.dashboard.trash import pages as trash_pages
+from waypost.email_reports.pages import pages as email_reports_pages
 from waypost.integrations.connections.pages import pages as connections_pages
 from waypost.integrations.connections.web_app import pages as web_app_pages
 from waypost.interstitials.consent import answer_consent
@@ -141,6 +142,7 @@ DASHBOARD_PAGES = (
     *trash_pages.routes,
     *audit_pages.routes,
     *webhook_pages.routes,
+    *email_reports_pages.routes,
     *account_pages.routes,
     *factor_pages.routes,
     *export_pages.routes,

@@ -33,6 +33,7 @@ EVENTS: Mapping[str, Sequence[str]] = {
     "key": ("created", "deleted"),
     "session": ("started", "ended", "refused"),
     "second_factor": ("enabled", "disabled", "codes_renewed"),
+    "email_report": ("created", "deleted", "confirmed", "unsubscribed"),
     "webhook": ("created", "updated", "deleted", "secret_rotated", "disabled"),
 }
 """The verbs of each kind. An event is named by both, such as `link.created`."""

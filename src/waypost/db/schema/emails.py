@@ -1,8 +1,8 @@
-"""The queue of outgoing e-mail."""
+"""The queue of outgoing e-mail, and the reports that are sent by e-mail."""
 
 from sqlalchemy import BigInteger, Column, Index, String, Table, Text
 
-from waypost.db.schema.columns import Id, id_column, metadata, number, string, timestamp
+from waypost.db.schema.columns import Id, id_column, metadata, number, owned, string, timestamp
 
 # An e-mail that waits; it is deleted once it is sent. `account` is the account it is about, without a foreign key: the
 # e-mail may be to another person. `uid` is its Message-ID. `due` is the time of the next attempt; while one runs, that
@@ -27,4 +27,22 @@ emails = Table(
     Index("emails_due", "due"),
     Index("emails_account", "account"),
     sqlite_autoincrement=True,
+)
+
+# A report of a link, a campaign or, without both, the account. They have no foreign key: with the item, its reports
+# end. `due` is the time of the next one. `confirmed` is empty until the recipient agrees; `unsubscribed` is the time
+# when the recipient ended it, and the row stays so that the address gets no other one.
+email_reports = owned(
+    "email_reports",
+    Column("link", Id, doc="Id of the link, if the report is about one."),
+    Column("campaign", Id, doc="Id of the campaign, if the report is about one."),
+    Column("every", String(5), nullable=False, doc="week or month."),
+    Column("email", Text, nullable=False, doc="Address of the recipient."),
+    Column("email_key", Text, nullable=False),
+    Column("language", String(5), nullable=False, doc="Language of the report."),
+    Column("timezone", Text, nullable=False, doc="Time zone of the recipient."),
+    timestamp("due", doc="Time of the next report, UTC."),
+    timestamp("confirmed", optional=True, doc="Time when the recipient confirmed, UTC."),
+    timestamp("unsubscribed", optional=True, doc="Time when the recipient unsubscribed, UTC."),
+    Index("email_reports_due", "due"),
 )

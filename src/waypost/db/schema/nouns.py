@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Table
 
 from waypost.db.schema.accounts import trash
+from waypost.db.schema.emails import email_reports
 from waypost.db.schema.resources import (
     bios,
     campaigns,
@@ -291,6 +292,7 @@ OTHER_ROWS: Mapping[str, str] = {
     shares.name: "share link",
     trash.name: "item in the trash",
     webhook_endpoints.name: "webhook",
+    email_reports.name: "report",
 }
 """The names of rows of other tables, inside a sentence."""
 

@@ -238,6 +238,12 @@ _PARTS = (
         schema.webhook_endpoints,
         columns_of(schema.webhook_endpoints),
     ),
+    Sheet(
+        "email_reports",
+        "Reports of statistics by e-mail, with their recipients.",
+        schema.email_reports,
+        columns_of(schema.email_reports),
+    ),
     Sheet("audit", "The audit log: all changes with their authors.", schema.audit, columns_of(schema.audit)),
     Sheet("submissions", "Responses of visitors to overlays.", schema.submissions, columns_of(schema.submissions)),
 )

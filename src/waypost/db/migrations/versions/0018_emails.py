@@ -1,4 +1,4 @@
-"""Add the queue of outgoing e-mail.
+"""Add the queue of outgoing e-mail, and reports by e-mail. On PostgreSQL, their key contains the account (ADR 11).
 
 Revision: 0018
 """
@@ -12,10 +12,20 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the table."""
+    """Add the tables."""
     op.create_table("emails", *_email_columns(), sqlite_autoincrement=True)
     op.create_index("emails_due", "emails", ["due"])
     op.create_index("emails_account", "emails", ["account"])
+    keys = ("id",) if op.get_bind().dialect.name == "sqlite" else ("id", "account")
+    op.create_table(
+        "email_reports",
+        *_report_columns(),
+        sa.PrimaryKeyConstraint(*keys, name="email_reports_pk"),
+        sa.ForeignKeyConstraint(["account"], ["accounts.id"], name="email_reports_account_fk", ondelete="CASCADE"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("email_reports_account_id", "email_reports", ["account", "id"])
+    op.create_index("email_reports_due", "email_reports", ["due"])
 
 
 def _email_columns() -> tuple[sa.schema.SchemaItem, ...]:
@@ -31,4 +41,22 @@ def _email_columns() -> tuple[sa.schema.SchemaItem, ...]:
         sa.Column("expires", sa.BigInteger, nullable=False),
         sa.Column("created", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("id", name="emails_pk"),
+    )
+
+
+def _report_columns() -> tuple[sa.schema.SchemaItem, ...]:
+    return (
+        sa.Column("id", _ID, autoincrement=True, nullable=False),
+        sa.Column("account", _ID, nullable=False),
+        sa.Column("link", _ID),
+        sa.Column("campaign", _ID),
+        sa.Column("every", sa.String(5), nullable=False),
+        sa.Column("email", sa.Text, nullable=False),
+        sa.Column("email_key", sa.Text, nullable=False),
+        sa.Column("language", sa.String(5), nullable=False),
+        sa.Column("timezone", sa.Text, nullable=False),
+        sa.Column("due", sa.BigInteger, nullable=False),
+        sa.Column("confirmed", sa.BigInteger),
+        sa.Column("unsubscribed", sa.BigInteger),
+        sa.Column("created", sa.BigInteger, nullable=False),
     )

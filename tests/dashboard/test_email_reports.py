@@ -1,0 +1,280 @@
+"""Reports by e-mail: double opt-in, one-click unsubscription, time zones, and sent once by all nodes."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+import time_machine
+from sqlalchemy import Connection, insert, select
+
+from tests.conftest import Person
+from tests.support.asgi_client import AsgiClient
+from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.logins import service_with_mail
+from waypost.core import clock
+from waypost.core.settings import Settings
+from waypost.db.database import Database
+from waypost.db.schema import click_labels, click_times, email_reports, emails
+from waypost.email_reports import content, ops, scheduler
+from waypost.email_reports.ops import EmailReport, Every
+
+_WEEK = 7 * 86_400
+_MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
+_SETTINGS = {"smtp_url": "smtp://127.0.0.1:1"}
+
+
+@pytest.fixture
+def client(ana: Person, settings: Settings, database: Database) -> Iterator[AsgiClient]:
+    with service_with_mail(settings, database) as (client, _):
+        yield client
+
+
+@pytest.fixture
+def browser(client: AsgiClient) -> Browser:
+    browser = Browser(client)
+    assert browser.sign_in("ana").status_code == 303
+    return browser
+
+
+def _mail_settings(settings: Settings) -> Settings:
+    return Settings.model_validate({**settings.model_dump(), **_SETTINGS})
+
+
+def _create(browser: Browser, **fields: str) -> str:
+    values = {"email": "zoe@example.com", "every": "week", "language": "en", "timezone": "Europe/Berlin"}
+    response = browser.submit("/reports/new", at="/reports/new", **values | fields)
+    return str(response.status_code)
+
+
+def _reports(person: Person) -> list[EmailReport]:
+    return list(person.database.read(lambda tx: ops.all_of(tx, person.account)))
+
+
+def _stored(database: Database) -> list[dict[str, str]]:
+    rows = database.read(lambda tx: tx.execute(select(emails).order_by(emails.c.id)).mappings().all())
+    return [dict(row) for row in rows]
+
+
+def _link(text: str, action: str) -> str:
+    match = re.search(rf"https?://\S+/dashboard/reports/{action}\?pass=\S+", text)
+    assert match is not None
+    parts = urlsplit(match[0])
+    return f"{parts.path}?{parts.query}"
+
+
+def _add(person: Person, *, every: Every = "week", language: str = "en") -> EmailReport:
+    def work(tx: Connection) -> EmailReport:
+        email, zone = "ana@example.com", "Europe/Berlin"
+        return ops.add(tx, person.account, email=email, every=every, language=language, timezone=zone)
+
+    return person.database.write(work)
+
+
+@pytest.mark.parametrize(
+    ("every", "zone", "now", "due"),
+    [
+        ("week", "Europe/Berlin", "2026-03-28T12:00", "2026-03-30T05:00"),  # the clock changes on Sunday
+        ("week", "Europe/Berlin", "2026-10-24T12:00", "2026-10-26T06:00"),
+        ("week", "Europe/Berlin", "2026-11-23T05:59", "2026-11-23T06:00"),
+        ("week", "Europe/Berlin", "2026-11-23T06:00", "2026-11-30T06:00"),
+        ("week", "Pacific/Kiritimati", "2026-11-22T16:00", "2026-11-22T17:00"),  # Monday morning there
+        ("week", "America/New_York", "2026-11-23T11:30", "2026-11-23T12:00"),
+        ("month", "America/New_York", "2026-10-15T00:00", "2026-11-01T12:00"),  # on the day of the change
+        ("month", "Asia/Kathmandu", "2026-12-15T00:00", "2027-01-01T01:15"),
+        ("month", "UTC", "2028-01-31T07:00", "2028-02-01T07:00"),
+    ],
+)
+def test_next_report_is_due_in_the_morning_of_the_time_zone(every: Every, zone: str, now: str, due: str) -> None:
+    second = int(datetime.fromisoformat(f"{now}+00:00").timestamp())
+    result = ops.next_due(every, ZoneInfo(zone), second)
+    assert datetime.fromtimestamp(result, UTC).isoformat()[:16] == due
+
+
+@pytest.mark.parametrize(
+    ("every", "day", "first", "last"),
+    [
+        ("week", "2026-11-30", "2026-11-23", "2026-11-29"),
+        ("week", "2026-12-02", "2026-11-23", "2026-11-29"),
+        ("week", "2027-01-03", "2026-12-21", "2026-12-27"),
+        ("month", "2026-12-01", "2026-11-01", "2026-11-30"),
+        ("month", "2028-03-31", "2028-02-01", "2028-02-29"),
+    ],
+)
+def test_report_covers_the_last_whole_week_or_month(every: Every, day: str, first: str, last: str) -> None:
+    days = ops.days_before(every, date.fromisoformat(day))
+    assert [each.isoformat() for each in days] == [first, last]
+
+
+@ON_BOTH_DATABASES
+def test_report_is_stored_once_by_two_nodes(
+    ana: Person, settings: Settings, database: Database, database_url: str
+) -> None:
+    with time_machine.travel(_MONDAY, tick=False) as now, closing(Database(database_url)) as other:
+        report = _add(ana)
+        assert scheduler.step(_mail_settings(settings), database) == 0
+        now.shift(report.due - clock.now())
+        nodes = (database, other)
+        threads = [threading.Thread(target=scheduler.step, args=(_mail_settings(settings), node)) for node in nodes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (email,) = _stored(database)
+        assert email["subject"] == "Weekly report: ana, 23 Nov 2026 to 29 Nov 2026"
+        assert _reports(ana)[0].due == report.due + _WEEK
+        now.shift(3 * _WEEK)  # the service was down
+        assert scheduler.step(_mail_settings(settings), database) == 1
+    assert "14 Dec 2026 to 20 Dec 2026" in _stored(database)[1]["subject"]
+
+
+@ON_BOTH_DATABASES
+def test_report_has_totals_the_change_and_the_most_frequent_countries(
+    ana: Person, settings: Settings, database: Database
+) -> None:
+    def visits(day: int, clicks: int) -> None:
+        at = int(datetime(2026, 11, day, 12, tzinfo=UTC).timestamp())
+        own = {"account": ana.account, "kind": "account", "item": ana.account}
+        counts = {"clicks": clicks, "uniques": 1, "bots": 0, "previews": 0, "others": 0, "late": 0}
+        labels = {**own, "day": at // 86_400, "dimension": "country", "label": "Germany", "n": clicks}
+        database.write(lambda tx: tx.execute(insert(click_times).values({**own, "at": at, **counts})))
+        database.write(lambda tx: tx.execute(insert(click_labels).values(labels)))
+
+    visits(10, 4)
+    visits(18, 5)
+    with time_machine.travel(_MONDAY, tick=False):
+        report = _add(ana, language="de")
+        email = database.read(lambda tx: content.report_email(tx, _mail_settings(settings), report))
+    assert email is not None
+    assert "Klicks: 5 (+25\u00a0%)" in email.text
+    assert "Deutschland" in email.text
+    for text in ("Deutschland", "+25\u00a0%, zuvor: 4", "16. Nov. 2026 bis 22. Nov. 2026", "height: 96px"):
+        assert text in email.html
+
+
+def test_stranger_gets_reports_after_the_confirmation_only(
+    ana: Person, browser: Browser, client: AsgiClient, settings: Settings, database: Database
+) -> None:
+    assert _create(browser) == "303"
+    (email,) = _stored(database)
+    assert email["recipient"] == "zoe@example.com"
+    with time_machine.travel(clock.now() + 2 * 86_400, tick=False):
+        database.write(lambda tx: tx.execute(email_reports.update().values(due=0)))
+        assert scheduler.step(_mail_settings(settings), database) == 0
+        zoe = Browser(client.another())
+        path = _link(email["text"], "confirm")
+        page = zoe.client.get(path)
+        assert (page.status_code, _reports(ana)[0].confirmed) == (200, None)
+        token = path.partition("pass=")[2]
+        answer = zoe.submit("/reports/confirm", at=path.removeprefix("/dashboard"), **{"pass": token})
+        assert answer.status_code == 200
+        (report,) = _reports(ana)
+        assert report.confirmed == clock.now()
+        assert report.due > clock.now()
+
+
+@ON_BOTH_DATABASES
+def test_mail_program_unsubscribes_with_one_request_and_the_address_gets_no_other_report(
+    ana: Person, browser: Browser, client: AsgiClient, database: Database
+) -> None:
+    _create(browser)
+    (email,) = _stored(database)
+    path = _link(email["unsubscribe"], "unsubscribe")
+    program = client.another()
+    assert program.get(path).status_code == 200
+    assert _reports(ana)[0].unsubscribed is None
+    for _ in range(2):
+        assert program.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    (report,) = _reports(ana)
+    assert report.unsubscribed is not None
+    assert _create(browser, every="month") == "400"
+    assert _create(browser, email="ZOE@example.com") == "400"
+    assert browser.submit(f"/reports/{report.id}/delete", at="/account").status_code == 400
+    assert program.get(_link(email["text"], "confirm")).status_code == 200
+    assert len(_reports(ana)) == 1
+
+
+@pytest.mark.parametrize("token", ["", "x", "a.b", "WzEsICIxIl0.x", "\u202e"])
+def test_wrong_token_changes_nothing(client: AsgiClient, browser: Browser, ana: Person, token: str) -> None:
+    _create(browser)
+    for action in ("confirm", "unsubscribe"):
+        assert client.another().get(f"/dashboard/reports/{action}", params={"pass": token}).status_code == 400
+    assert client.another().post("/dashboard/reports/unsubscribe", params={"pass": token}).status_code == 400
+    assert (_reports(ana)[0].confirmed, _reports(ana)[0].unsubscribed) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "zoe", "zoe@", "zoe@example.com\r\nBcc: eve@example.com", "a" * 300 + "@example.com", "zoe@ex ample.com"],
+)
+def test_hostile_address_is_refused(browser: Browser, ana: Person, database: Database, address: str) -> None:
+    assert _create(browser, email=address) == "400"
+    assert (_reports(ana), _stored(database)) == ([], [])
+
+
+def test_address_with_an_international_domain_is_accepted(browser: Browser, database: Database) -> None:
+    assert _create(browser, email="zoe@bücher.example") == "303"
+    assert _stored(database)[0]["recipient"] == "zoe@bücher.example"
+
+
+def test_confirmations_are_limited_by_address(browser: Browser, ana: Person, database: Database) -> None:
+    statuses = []
+    for _ in range(4):
+        statuses.append(_create(browser))
+        for report in _reports(ana):
+            browser.submit(f"/reports/{report.id}/delete", at="/reports")
+    assert statuses == ["303", "303", "303", "429"]
+    assert len(_stored(database)) == 3
+
+
+def test_own_address_needs_no_confirmation_and_the_test_goes_to_the_user(
+    browser: Browser, ana: Person, database: Database
+) -> None:
+    assert _create(browser, email="ana@example.com") == "303"
+    (report,) = _reports(ana)
+    assert report.confirmed is not None
+    assert browser.submit(f"/reports/{report.id}/test", at="/reports").status_code == 303
+    (email,) = _stored(database)
+    assert (email["recipient"], email["unsubscribe"]) == ("ana@example.com", "")
+
+
+def test_other_account_cannot_use_a_report(browser: Browser, ana: Person, ben: Person, client: AsgiClient) -> None:
+    _create(browser)
+    (report,) = _reports(ana)
+    other = Browser(client.another())
+    other.sign_in("ben")
+    for action in ("test", "delete"):
+        assert other.submit(f"/reports/{report.id}/{action}", at="/account").status_code == 404
+    assert len(_reports(ana)) == 1
+
+
+def test_report_about_an_item_of_another_account_is_not_found(browser: Browser, ben: Person, ana: Person) -> None:
+    assert _create(browser, about="link-999") == "404"
+    assert _create(browser, about="file-1") == "404"
+    assert _reports(ana) == []
+
+
+def test_unconfirmed_report_is_deleted_after_a_week(
+    browser: Browser, ana: Person, settings: Settings, database: Database
+) -> None:
+    _create(browser)
+    with time_machine.travel(clock.now() + ops.CONFIRM_SECONDS, tick=False):
+        scheduler.step(_mail_settings(settings), database)
+    assert _reports(ana) == []
+
+
+def test_without_smtp_the_page_says_how_to_set_it_up(service: AsgiClient, ana: Person) -> None:
+    browser = Browser(service)
+    browser.sign_in("ana")
+    assert "WAYPOST_SMTP_URL" in browser.get("/reports").text
+    assert "WAYPOST_SMTP_URL" in browser.get("/reports/new").text
+    assert "/dashboard/reports/new" not in browser.get("/statistics").text
+
+
+def test_statistics_offer_the_report(browser: Browser) -> None:
+    assert "/dashboard/reports/new" in browser.get("/statistics").text
