@@ -17,6 +17,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.logins import service_with_mail
+from tests.support.threads import join
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -124,7 +125,7 @@ def test_report_is_stored_once_by_two_nodes(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            join(thread)
         (email,) = _stored(database)
         assert email["subject"] == "Weekly report: ana, 23 Nov 2026 to 29 Nov 2026"
         assert _reports(ana)[0].due == report.due + _WEEK

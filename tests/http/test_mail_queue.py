@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.mailbox import mailbox
 from tests.support.server import free_port
+from tests.support.threads import join
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -72,7 +73,7 @@ def test_e_mail_is_sent_once_by_two_nodes(database: Database, database_url: str)
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            join(thread)
     assert sorted(email["subject"] for email in received) == sorted(f"Number {number}" for number in range(20))
     assert _stored(database) == []
 
