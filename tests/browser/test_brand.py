@@ -19,19 +19,19 @@ _YELLOW, _BLUE = "#ffe000", "#1020a0"
 
 
 def _fill_in(page: Page, name: str, color: str, picture: bytes) -> None:
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Color", exact=True).fill(color)
+    page.get_by_label("Name optional", exact=True).fill(name)
+    page.get_by_label("Color optional", exact=True).fill(color)
     page.get_by_label("Logo").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": picture})
     page.get_by_role("button", name="Save").click()
 
 
 def _pick(page: Page, preview: FrameLocator, *, scripts: bool) -> None:
     """Change name and color without saving them: the preview follows, without scripts when its button is pressed."""
-    page.get_by_label("Name", exact=True).fill("Another name")
+    page.get_by_label("Name optional", exact=True).fill("Another name")
     page.get_by_label("Pick a color").evaluate(_PICK, _BLUE)
     if scripts:
-        expect(page.get_by_label("Color", exact=True)).to_have_value(_BLUE)
-        page.get_by_label("Color", exact=True).fill("0A5CFF")
+        expect(page.get_by_label("Color optional", exact=True)).to_have_value(_BLUE)
+        page.get_by_label("Color optional", exact=True).fill("0A5CFF")
         expect(page.get_by_label("Pick a color")).to_have_value("#0a5cff")
         page.get_by_label("Pick a color").evaluate(_PICK, _BLUE)
     else:
@@ -63,7 +63,7 @@ def test_brand_is_set_and_shown_everywhere(ana: Person, chrome: Browser, address
         page.goto(f"{address}/dashboard/admin/brand")
         _fill_in(page, "x" * 20, "yellow", logo())
         expect(page.get_by_text("Color must be a color of the form #RRGGBB").first).to_be_visible()
-        expect(page.get_by_label("Name", exact=True)).to_have_value("x" * 20)
+        expect(page.get_by_label("Name optional", exact=True)).to_have_value("x" * 20)
         _fill_in(page, _NAME, _YELLOW, logo(ink="#202020"))
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         expect(page.locator("aside .brand")).to_have_text(_NAME)

@@ -62,6 +62,11 @@ class Hands:
     def field(self, label: str, text: str) -> None:
         self.fill(self.page.get_by_label(label, exact=True).first, text)
 
+    def choose(self, label: str, option: str) -> None:
+        """Open a list and select an option."""
+        self.actions += 2
+        self.page.get_by_label(label, exact=True).select_option(label=option)
+
     def attach(self, target: Locator, name: str, content: bytes) -> None:
         self.actions += 1
         path = self.files / name
@@ -113,7 +118,7 @@ def _campaign(hands: Hands) -> None:
     hands.link("New campaign")
     hands.field("Name", "Autumn")
     hands.field("Alias optional", "autumn")
-    hands.press(hands.page.locator("label", has_text="Weighted").first)
+    hands.choose("Rotation", "Weighted")
     hands.button("Create campaign")
     hands.expect_message("Your campaign is ready. Select its links.")
     hands.link("New link")

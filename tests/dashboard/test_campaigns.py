@@ -50,8 +50,8 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
         ({"name": ""}, "<span>Name must"),
         ({"name": "x" * 10_000}, "<span>Name must"),
         ({"slug": "a b"}, "Alias must"),
-        ({"winner": "0"}, "Clicks until a winner is chosen must"),
-        ({"winner": "many"}, "Clicks until a winner is chosen must"),
+        ({"winner": "0"}, "Clicks until the rotation ends must"),
+        ({"winner": "many"}, "Clicks until the rotation ends must"),
         ({"name": "Taken"}, "You already have a campaign with that name."),
     ],
 )

@@ -44,7 +44,7 @@ def _open_sections(response: Any) -> list[str]:
         (
             "/campaigns/new",
             {"name": "A", "slug": "a b", "winner": "abc"},
-            ["slug: Alias must", "winner: Clicks until a winner is chosen"],
+            ["slug: Alias must", "winner: Clicks until the rotation ends"],
         ),
         (
             "/links/new",

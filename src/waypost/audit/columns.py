@@ -118,7 +118,7 @@ _LABELS: Mapping[str, str] = {
     "views": gettext_noop("Views"),
     "webhook": gettext_noop("Webhook"),
     "weight": gettext_noop("Weight"),
-    "winner": gettext_noop("Clicks until a winner is chosen"),
+    "winner": gettext_noop("Clicks until the rotation ends"),
 }
 _LABELS_OF_KINDS: Mapping[tuple[str, str], str] = {
     ("bio", "title"): gettext_noop("Heading"),
