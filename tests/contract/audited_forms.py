@@ -126,9 +126,9 @@ def _latest_change(world: World) -> str:
 def _new_factor(world: World, page: str = _FACTOR, code: str = "code") -> Values:
     """Return the code of the app for the secret that a page shows."""
     text = world.browser.get(page).text
-    match = re.search(r"<code>([A-Z2-7]{32})</code>", text)
+    match = re.search(r"<code[^>]*>((?:[A-Z2-7]{4} ?){8})</code>", text)
     assert match is not None
-    return {**_hidden(text), code: pyotp.TOTP(match[1]).at(clock.now())}
+    return {**_hidden(text), code: pyotp.TOTP(match[1].replace(" ", "")).at(clock.now())}
 
 
 def _hidden(text: str) -> Values:

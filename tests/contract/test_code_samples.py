@@ -40,13 +40,13 @@ def server(tmp_path: Path) -> Iterator[tuple[Server, str]]:
     """A service with an item of each kind, whose id is 1, and the API key of the owner."""
     with serving(tmp_path / "data", domain_check="off", base_url="https://go.example.com") as server:
         key = server.owner_key
+        hooked = server.call("POST", "/api/webhook/add", key=key, json={"url": "https://hooks.example.com"}).json()
+        assert (hooked["error"], hooked["id"]) == (0, 1), hooked
         for resource in RESOURCES:
             created = server.call("POST", f"/api{resource.path}/add", key=key, json=resource.body(9)).json()
             assert (created["error"], created["id"]) == (0, 1), created
         shared = server.call("POST", "/api/share/add", key=key, json={"type": "link", "itemid": 1}).json()
         assert (shared["error"], shared["id"]) == (0, 1), shared
-        hooked = server.call("POST", "/api/webhook/add", key=key, json={"url": "https://hooks.example.com"}).json()
-        assert (hooked["error"], hooked["id"]) == (0, 1), hooked
         uploaded = server.call("POST", "/api/files/upload/first.txt", key=key, content=_LINKS).json()
         assert (uploaded["error"], uploaded["id"]) == (0, 1), uploaded
         yield server, key

@@ -160,6 +160,8 @@ _ALWAYS_WRITE = {
     "admin/two_factor_removal.py": "command of the operator",
     "api/idempotency.py": "claims of keys",
     "auth/api_keys.py": "rate limits",
+    "email_reports/scheduler.py": "reports that are due",
+    "http/mail.py": "e-mails that are sent, and their results",
     "items/campaigns/public.py": "rotators",
     "clicks/ingest/ingester.py": "counted clicks",
     "dashboard/app.py": "last use of sessions",
