@@ -14,6 +14,7 @@ NOT_DISTRIBUTED = {
     "audit_tiles": "hashes of the log of all accounts",
     "audit_tombstones": "positions in the log of all accounts",
     "blocklist_entries": "apply to all accounts",
+    "emails": "e-mails that wait, also to people without an account",
     "changes": "the log that every process reads; kept for a day",
     "installation": "belongs to the installation",
     "leases": "work that one process does for all",

@@ -45,7 +45,7 @@ def test_pages_name_the_domains_of_the_new_links_next_to_their_buttons(ana: Pers
     ana.add("domain", domain="https://links.example.com")
     ana.add("domain", domain="https://other.example.com")
     form = " ".join(dashboard.get("/import/new").text.split())
-    assert re.search(r"Links without a domain get go\.localhost, .{0,200}<button>Show the plan", form)
+    assert re.search(r"Links without a domain get go\.localhost, .{0,200}<button>Preview the import", form)
     _submit(dashboard, f"short,url\nspring,{SHOP}", mapping="=links.example.com")
     await_import(ana)
     assert "The short links get the domain links.example.com." in dashboard.get("/import").text
