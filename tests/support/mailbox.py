@@ -11,8 +11,10 @@ from tests.support.threads import in_thread
 
 
 @contextmanager
-def mailbox(recipient_answer: bytes = b"250 yes\r\n") -> Iterator[tuple[int, list[dict[str, str]]]]:
-    """Start the server; yield its port and the list of received e-mails. `recipient_answer` is that to RCPT."""
+def mailbox(
+    recipient_answer: bytes = b"250 yes\r\n", *, sender_answer: bytes = b"250 yes\r\n"
+) -> Iterator[tuple[int, list[dict[str, str]]]]:
+    """Start the server; yield its port and the list of received e-mails. The answers are those to RCPT and MAIL."""
     messages: list[dict[str, str]] = []
 
     class Session(socketserver.StreamRequestHandler):
@@ -30,7 +32,7 @@ def mailbox(recipient_answer: bytes = b"250 yes\r\n") -> Iterator[tuple[int, lis
                         body += part
                     message = message_from_bytes(body, _class=EmailMessage, policy=policy.default)
                     messages.append({"to": to, "subject": str(message["subject"]), **_parts(message)})
-                answers = {b"QUIT": b"221 bye\r\n", b"RCPT": recipient_answer}
+                answers = {b"QUIT": b"221 bye\r\n", b"RCPT": recipient_answer, b"MAIL": sender_answer}
                 self.wfile.write(answers.get(command, b"250 yes\r\n"))
                 if command == b"QUIT":
                     return

@@ -11,6 +11,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pydantic import SecretStr
 
+from tests.support.mailbox import mailbox
 from tests.support.server import free_port
 from waypost.core.settings import Settings
 from waypost.http.smtp import Email, SmtpServer
@@ -158,3 +159,40 @@ def test_sender_has_the_name_of_the_service_unless_the_settings_name_one(
     assert len(message["From"].addresses) == 1
     assert message["From"].addresses[0].addr_spec == "go@example.com"
     message.as_bytes()
+
+
+def test_long_url_of_list_unsubscribe_is_not_folded() -> None:
+    server = SmtpServer(Settings(smtp_url=SecretStr("smtp://127.0.0.1:1")))
+    url = f"https://go.example.com/dashboard/reports/unsubscribe?pass={'Ab-9.' * 30}"
+    message = server.message(Email("ana@example.com", "Hello", "Text", unsubscribe=url), server.new_message_id())
+    for line_end in ("\n", "\r\n"):
+        data = message.as_bytes(policy=message.policy.clone(linesep=line_end))
+        assert f"{line_end}List-Unsubscribe: <{url}>{line_end}".encode() in data
+
+
+@pytest.mark.parametrize("break_", ["\r\n", "\n", "\r"])
+def test_line_break_in_list_unsubscribe_is_rejected(break_: str) -> None:
+    server = SmtpServer(Settings(smtp_url=SecretStr("smtp://127.0.0.1:1")))
+    email = Email("ana@example.com", "Hello", "Text", unsubscribe=f"https://a.example/{break_}Bcc: eve@example.com")
+    with pytest.raises(ValueError, match="linefeed"):
+        server.message(email, server.new_message_id())
+
+
+@pytest.mark.parametrize(("user", "is_permanent"), [("", True), ("admin:secret@", False)])
+def test_address_that_needs_smtputf8_is_permanent_and_a_server_without_login_is_not(
+    user: str, *, is_permanent: bool
+) -> None:
+    with mailbox() as (port, received):
+        server = SmtpServer(Settings(smtp_url=SecretStr(f"smtp://{user}127.0.0.1:{port}"), smtp_tls="off"))
+        failure = server.send(Email("ana@example.com" if user else "zoë@example.com", "Hello", "Text"))
+    assert failure is not None
+    assert (failure.is_permanent, failure.is_offline, received) == (is_permanent, not is_permanent, [])
+
+
+def test_refused_sender_stops_the_queue_and_discards_nothing() -> None:
+    with mailbox(sender_answer=b"550 not your address\r\n") as (port, received):
+        server = SmtpServer(Settings(smtp_url=SecretStr(f"smtp://127.0.0.1:{port}"), smtp_tls="off"))
+        failure = server.send(Email("ana@example.com", "Hello", "Text"))
+    assert failure is not None
+    assert "not your address" in failure.reason
+    assert (failure.is_permanent, failure.is_offline, received) == (False, True, [])

@@ -5,7 +5,9 @@ import smtplib
 import ssl
 import time
 from contextlib import suppress
+from email.headerregistry import HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage, MIMEPart
+from email.policy import EmailPolicy, Policy
 from email.utils import formataddr, formatdate, make_msgid
 from math import inf
 from typing import NamedTuple
@@ -49,6 +51,21 @@ class Failure(NamedTuple):
     """True if the server could not be reached, so that other e-mails cannot be sent either."""
 
 
+class _UrlHeader(UnstructuredHeader):
+    """A header with a URL in ASCII, which is never folded: a long one would become an encoded word."""
+
+    name: str
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header as one line."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+_headers = HeaderRegistry()
+_headers.map_to_type("list-unsubscribe", _UrlHeader)
+_POLICY = EmailPolicy(header_factory=_headers)
+
+
 class SmtpServer:
     """The SMTP server of the settings, if there is one. All methods block."""
 
@@ -75,9 +92,9 @@ class SmtpServer:
         except smtplib.SMTPRecipientsRefused as error:
             code, text = next(iter(error.recipients.values()))
             return Failure(f"{code} {text.decode('utf-8', 'replace')}", code >= _PERMANENT, is_offline=False)
-        except (smtplib.SMTPDataError, smtplib.SMTPSenderRefused) as error:
+        except smtplib.SMTPDataError as error:
             return Failure(str(error), error.smtp_code >= _PERMANENT, is_offline=False)
-        except (OSError, smtplib.SMTPException) as error:
+        except (OSError, smtplib.SMTPException) as error:  # also a refused sender, which refuses all e-mails
             return Failure(str(error) or type(error).__name__, is_permanent=False, is_offline=True)
         except ValueError as error:  # a character that SMTP cannot send
             return Failure(str(error), is_permanent=True, is_offline=False)
@@ -85,7 +102,7 @@ class SmtpServer:
 
     def message(self, email: Email, message_id: str) -> EmailMessage:
         """Return the MIME message: a text part, and perhaps HTML with the logo. Raises ValueError for line breaks."""
-        message = EmailMessage()
+        message = EmailMessage(_POLICY)
         is_named = "<" in self._sender or not email.service
         message["From"] = self._sender if is_named else formataddr((email.service, self._sender))
         message["To"], message["Subject"] = _address(email.to), email.subject
@@ -110,6 +127,10 @@ class SmtpServer:
             if self._url.username:
                 server.login(unquote(self._url.username), unquote(self._url.password or ""))
             server.send_message(message, to_addrs=[to])
+        except smtplib.SMTPNotSupportedError as error:  # the server has no login, or no SMTPUTF8 for an address
+            if to.isascii():
+                raise
+            raise ValueError(str(error)) from error
         finally:
             with suppress(OSError, smtplib.SMTPException):  # the message is accepted already, or its error is raised
                 server.quit()
