@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import time_machine
 from sqlalchemy import Connection, insert, select
+from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
@@ -19,11 +21,13 @@ from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.logins import service_with_mail
 from tests.support.threads import join
 from waypost.core import clock
+from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, email_reports, emails
 from waypost.email_reports import content, ops, scheduler
 from waypost.email_reports.ops import EmailReport, Every
+from waypost.http.smtp import Email
 
 _WEEK = 7 * 86_400
 _MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -45,6 +49,10 @@ def browser(client: AsgiClient) -> Browser:
 
 def _mail_settings(settings: Settings) -> Settings:
     return Settings.model_validate({**settings.model_dump(), **_SETTINGS})
+
+
+def _step(settings: Settings, database: Database) -> int:
+    return scheduler.step(_mail_settings(settings), database, threading.Event())
 
 
 def _create(browser: Browser, **fields: str) -> str:
@@ -118,10 +126,10 @@ def test_report_is_stored_once_by_two_nodes(
 ) -> None:
     with time_machine.travel(_MONDAY, tick=False) as now, closing(Database(database_url)) as other:
         report = _add(ana)
-        assert scheduler.step(_mail_settings(settings), database) == 0
+        assert _step(settings, database) == 0
         now.shift(report.due - clock.now())
         nodes = (database, other)
-        threads = [threading.Thread(target=scheduler.step, args=(_mail_settings(settings), node)) for node in nodes]
+        threads = [threading.Thread(target=_step, args=(settings, node)) for node in nodes]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -130,7 +138,7 @@ def test_report_is_stored_once_by_two_nodes(
         assert email["subject"] == "Weekly report: ana, 23 Nov 2026 to 29 Nov 2026"
         assert _reports(ana)[0].due == report.due + _WEEK
         now.shift(3 * _WEEK)  # the service was down
-        assert scheduler.step(_mail_settings(settings), database) == 1
+        assert _step(settings, database) == 1
     assert "14 Dec 2026 to 20 Dec 2026" in _stored(database)[1]["subject"]
 
 
@@ -158,6 +166,70 @@ def test_report_has_totals_the_change_and_the_most_frequent_countries(
         assert text in email.html
 
 
+@ON_BOTH_DATABASES
+@pytest.mark.parametrize("error", [Problem(Kind.UNAVAILABLE, "away"), KeyError("countries")])
+def test_report_that_fails_does_not_stop_the_others_and_is_tried_again(
+    ana: Person, settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    report_email = content.report_email
+
+    def fail_for_first(tx: Connection, settings: Settings, report: EmailReport) -> Email | None:
+        if report.id == first.id:
+            raise error
+        return report_email(tx, settings, report)
+
+    with time_machine.travel(_MONDAY, tick=False) as now, capture_logs() as logs:
+        first, second = _add(ana), _add(ana, every="month")
+        database.write(lambda tx: tx.execute(email_reports.update().values(due=clock.now())))
+        monkeypatch.setattr(content, "report_email", fail_for_first)
+        assert _step(settings, database) == 2
+        assert [email["subject"][:7] for email in _stored(database)] == ["Monthly"]
+        assert [(entry["event"], entry["report"]) for entry in logs] == [("report could not be sent", first.id)]
+        assert {report.id: report.due for report in _reports(ana)} == {
+            first.id: clock.now() + ops.LEASE_SECONDS,
+            second.id: second.due,
+        }
+        assert _step(settings, database) == 0
+        monkeypatch.undo()
+        now.shift(ops.LEASE_SECONDS)
+        assert _step(settings, database) == 1
+    assert [email["subject"][:7] for email in _stored(database)] == ["Monthly", "Weekly "]
+
+
+def test_report_that_another_node_has_claimed_is_not_sent(ana: Person, settings: Settings, database: Database) -> None:
+    with time_machine.travel(_MONDAY, tick=False) as now:
+        report = _add(ana)
+        now.shift(report.due - clock.now())
+        assert database.write(lambda tx: ops.claim(tx, report)) is not None
+        assert database.write(lambda tx: ops.claim(tx, report)) is None
+        assert (_step(settings, database), _stored(database)) == (0, [])
+        now.shift(ops.LEASE_SECONDS)  # that node was killed
+        assert (_step(settings, database), len(_stored(database))) == (1, 1)
+
+
+def test_step_ends_when_the_service_stops(ana: Person, settings: Settings, database: Database) -> None:
+    stop = threading.Event()
+    stop.set()
+    with time_machine.travel(_MONDAY, tick=False) as now:
+        report = _add(ana)
+        now.shift(report.due - clock.now())
+        scheduler.step(_mail_settings(settings), database, stop)
+    assert (_reports(ana), _stored(database)) == ([report], [])
+
+
+@ON_BOTH_DATABASES
+def test_unsubscribed_reports_do_not_count_to_the_limit(browser: Browser, ana: Person, database: Database) -> None:
+    report = _add(ana)
+    values = {name: value for name, value in asdict(report).items() if name != "id"}
+    rows = [{**values, "email_key": f"{number}@example.com"} for number in range(ops.MAX_REPORTS - 1)]
+    database.write(lambda tx: tx.execute(insert(email_reports), rows))
+    assert _create(browser) == "400"
+    ended = email_reports.update().where(email_reports.c.id == report.id).values(unsubscribed=1)
+    database.write(lambda tx: tx.execute(ended))
+    assert _create(browser) == "303"
+    assert _create(browser, email="yan@example.com") == "400"
+
+
 def test_stranger_gets_reports_after_the_confirmation_only(
     ana: Person, browser: Browser, client: AsgiClient, settings: Settings, database: Database
 ) -> None:
@@ -166,7 +238,7 @@ def test_stranger_gets_reports_after_the_confirmation_only(
     assert email["recipient"] == "zoe@example.com"
     with time_machine.travel(clock.now() + 2 * 86_400, tick=False):
         database.write(lambda tx: tx.execute(email_reports.update().values(due=0)))
-        assert scheduler.step(_mail_settings(settings), database) == 0
+        assert _step(settings, database) == 0
         zoe = Browser(client.another())
         path = _link(email["text"], "confirm")
         page = zoe.client.get(path)
@@ -242,6 +314,8 @@ def test_own_address_needs_no_confirmation_and_the_test_goes_to_the_user(
     assert browser.submit(f"/reports/{report.id}/test", at="/reports").status_code == 303
     (email,) = _stored(database)
     assert (email["recipient"], email["unsubscribe"]) == ("ana@example.com", "")
+    assert "unsubscribe?pass=" not in email["text"] + email["html"]
+    assert "Weekly report" in email["subject"]
 
 
 def test_other_account_cannot_use_a_report(browser: Browser, ana: Person, ben: Person, client: AsgiClient) -> None:
@@ -265,7 +339,7 @@ def test_unconfirmed_report_is_deleted_after_a_week(
 ) -> None:
     _create(browser)
     with time_machine.travel(clock.now() + ops.CONFIRM_SECONDS, tick=False):
-        scheduler.step(_mail_settings(settings), database)
+        _step(settings, database)
     assert _reports(ana) == []
 
 

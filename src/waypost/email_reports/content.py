@@ -90,7 +90,10 @@ def confirmation(tx: Connection, settings: Settings, report: EmailReport) -> Ema
 
 
 def report_email(tx: Connection, settings: Settings, report: EmailReport, *, to: str = "") -> Email | None:
-    """Return the report of the last whole week or month; None if its item was deleted. `to` is another recipient."""
+    """Return the report of the last whole week or month; None if its item was deleted.
+
+    `to` is another recipient, for a test: without the link that unsubscribes the recipient of the report.
+    """
     name = _name(tx, settings, report)
     if name is None:
         return None
@@ -113,7 +116,7 @@ def report_email(tx: Connection, settings: Settings, report: EmailReport, *, to:
             [],
             life=_DAYS,
             footer=_footer(tx, sender, report),
-            unsubscribe=_url(tx, settings, "unsubscribe", report),
+            unsubscribe="" if to else _url(tx, settings, "unsubscribe", report),
             template="mail/report.html",
             text=_text(values),
             **values,

@@ -1,12 +1,12 @@
 """Reports by e-mail in the database: creation, confirmation, unsubscription, and the time of the next one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, delete, false, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, false, insert, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
@@ -23,8 +23,11 @@ Purpose = Literal["confirm", "unsubscribe"]
 MAX_REPORTS = 50
 CONFIRM_SECONDS = 7 * 86_400
 """A report that is not confirmed for so long is deleted."""
+LEASE_SECONDS = 900
+"""The time of a node for a report that is due, after which it is due again: also the pause after an error."""
+MAX_DUE = 20
+"""The number of reports that `find_due` returns at most."""
 _MORNING = time(7)
-_MAX_DUE = 20
 _c = email_reports.c
 
 
@@ -129,7 +132,7 @@ def _check_existing(
     existing: Sequence[EmailReport], key: str, content: tuple[str, int | None, int | None], *, is_own: bool
 ) -> None:
     """Raise INVALID if a report cannot be added: too many, the same, or one that the recipient has ended."""
-    if len(existing) >= MAX_REPORTS:
+    if sum(not report.unsubscribed for report in existing) >= MAX_REPORTS:
         raise Problem(Kind.INVALID, f"This account has {MAX_REPORTS} reports already. Delete one first.")
     of_address = [report for report in existing if report.email_key == key]
     if not is_own and any(report.unsubscribed for report in of_address):
@@ -195,24 +198,36 @@ def find_due(tx: Connection) -> Sequence[EmailReport]:
     """Return the reports whose time has come (index email_reports_due), of accounts that are not suspended."""
     query = crud.select_columns(email_reports, EmailReport).join(accounts, accounts.c.id == _c.account)
     is_active = (_c.confirmed.is_not(None), _c.unsubscribed.is_(None), accounts.c.suspended == false())
-    rows = tx.execute(query.where(_c.due <= clock.now(), *is_active).order_by(_c.due).limit(_MAX_DUE)).mappings()
+    rows = tx.execute(query.where(_c.due <= clock.now(), *is_active).order_by(_c.due).limit(MAX_DUE)).mappings()
     return [EmailReport(**row) for row in rows]
 
 
+def claim(tx: Connection, report: EmailReport) -> EmailReport | None:
+    """Lease a report that is due; None if another process has it, or it has ended."""
+    due = clock.now() + LEASE_SECONDS
+    return replace(report, due=due) if _move(tx, report, due) else None
+
+
 def take(tx: Connection, report: EmailReport) -> bool:
-    """Set the time of the next report. Return False if another process has done so, or the report has ended."""
-    due = next_due(report.every, find_zone(report.timezone), clock.now())
+    """Set the time of the next report. Return False if the lease is over, or the report has ended."""
+    return _move(tx, report, next_due(report.every, find_zone(report.timezone), clock.now()))
+
+
+def _move(tx: Connection, report: EmailReport, due: int) -> bool:
     own = (_c.id == report.id, _c.account == report.account, _c.due == report.due, _c.unsubscribed.is_(None))
     return tx.execute(update(email_reports).where(*own).values(due=due)).rowcount == 1
 
 
 def delete_unconfirmed(tx: Connection) -> None:
     """Delete reports whose recipient did not confirm in time."""
-    is_old = (_c.confirmed.is_(None), _c.unsubscribed.is_(None), _c.created <= clock.now() - CONFIRM_SECONDS)
-    tx.execute(delete(email_reports).where(*is_old))
+    tx.execute(delete(email_reports).where(*_is_old(clock.now())))
 
 
 def has_old(tx: Connection) -> bool:
     """Return whether `delete_unconfirmed` has something to do."""
-    is_old = (_c.confirmed.is_(None), _c.unsubscribed.is_(None), _c.created <= clock.now() - CONFIRM_SECONDS)
-    return bool(tx.execute(select(func.count()).select_from(email_reports).where(*is_old)).scalar_one())
+    return bool(tx.execute(select(exists().where(*_is_old(clock.now())))).scalar_one())
+
+
+def _is_old(now: int) -> Sequence[ColumnElement[bool]]:
+    """Return the condition of reports that were not confirmed in time (index email_reports_unconfirmed)."""
+    return _c.confirmed.is_(None), _c.unsubscribed.is_(None), _c.created <= now - CONFIRM_SECONDS

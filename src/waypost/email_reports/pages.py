@@ -102,8 +102,7 @@ def send_test(context: PageContext, id: int) -> Response:
     email = context.read(lambda tx: content.report_email(tx, context.settings, report, to=to))
     if email is None:
         return context.redirect(_LIST, message="The item of this report was deleted.", tone="bad")
-    test = email._replace(unsubscribe="")
-    context.write(lambda tx: mail.enqueue(tx, context.settings, test, account=context.account))
+    context.write(lambda tx: mail.enqueue(tx, context.settings, email, account=context.account))
     return context.redirect(_LIST, message=gettext("A test e-mail was sent to %(email)s.", email=to))
 
 

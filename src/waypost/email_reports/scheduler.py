@@ -1,4 +1,4 @@
-"""The job that sends reports when they are due. Every node runs it; each report is stored once."""
+"""The job that sends reports when they are due. Every node runs it, and leases each report before its work."""
 
 import threading
 from functools import partial
@@ -22,28 +22,40 @@ _POLL_SECONDS = 30.0
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
     """Send reports until `stop` is set."""
     while not stop.is_set():
+        due = 0
         try:
-            step(settings, database)
+            due = step(settings, database, stop)
         except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
             _log.warning("reports wait for the database", reason=str(error))
-        stop.wait(_POLL_SECONDS)
+        if due < ops.MAX_DUE:
+            stop.wait(_POLL_SECONDS)
 
 
-def step(settings: Settings, database: Database) -> int:
-    """Store the reports that are due in the queue of e-mails. Return how many."""
+def step(settings: Settings, database: Database, stop: threading.Event) -> int:
+    """Store reports that are due in the queue of e-mails, until `stop` is set. Return how many were due."""
     if database.read(ops.has_old, autocommit=True):
         database.write(ops.delete_unconfirmed)
-    stored = 0
-    for report in database.read(ops.find_due):
+    due = database.read(ops.find_due)
+    for report in due:
+        if stop.is_set():
+            break
+        claimed = database.write(partial(ops.claim, report=report), durability="process")
+        if claimed is not None:
+            _prepare(settings, database, claimed)
+    return len(due)
+
+
+def _prepare(settings: Settings, database: Database, report: EmailReport) -> None:
+    """Store the e-mail of a claimed report. After an error it is due again at the end of its lease."""
+    try:
         # The statistics take long, so they are read before the transaction that stores the e-mail.
         email = database.read(partial(content.report_email, settings=settings, report=report))
-        stored += database.write(partial(_store, settings=settings, report=report, email=email))
-    return stored
+        database.write(partial(_store, settings=settings, report=report, email=email))
+    except Exception as error:  # noqa: BLE001  # one report must not stop the others
+        _log.exception("report could not be sent", account=report.account, report=report.id, reason=str(error))
 
 
-def _store(tx: Connection, settings: Settings, report: EmailReport, email: Email | None) -> bool:
-    """Store the e-mail, unless another process has done so. Return whether it was stored."""
-    if not ops.take(tx, report) or email is None:
-        return False
-    mail.enqueue(tx, settings, email, account=report.account)
-    return True
+def _store(tx: Connection, settings: Settings, report: EmailReport, email: Email | None) -> None:
+    """Store the e-mail, unless its lease is over or its item was deleted."""
+    if ops.take(tx, report) and email is not None:
+        mail.enqueue(tx, settings, email, account=report.account)

@@ -5,7 +5,7 @@ import smtplib
 import ssl
 import time
 from contextlib import suppress
-from email.headerregistry import HeaderRegistry, UnstructuredHeader
+from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage, MIMEPart
 from email.policy import EmailPolicy, Policy
 from email.utils import formataddr, formatdate, make_msgid
@@ -51,10 +51,8 @@ class Failure(NamedTuple):
     """True if the server could not be reached, so that other e-mails cannot be sent either."""
 
 
-class _UrlHeader(UnstructuredHeader):
+class _UrlHeader(UnstructuredHeader, BaseHeader):
     """A header with a URL in ASCII, which is never folded: a long one would become an encoded word."""
-
-    name: str
 
     def fold(self, *, policy: Policy) -> str:
         """Return the header as one line."""

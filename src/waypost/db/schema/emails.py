@@ -1,8 +1,11 @@
 """The queue of outgoing e-mail, and the reports that are sent by e-mail."""
 
-from sqlalchemy import BigInteger, Column, Index, String, Table, Text
+from sqlalchemy import BigInteger, Column, Index, String, Table, Text, text
 
 from waypost.db.schema.columns import Id, id_column, metadata, number, owned, string, timestamp
+
+_IS_ACTIVE = text("confirmed IS NOT NULL AND unsubscribed IS NULL")
+_IS_UNCONFIRMED = text("confirmed IS NULL AND unsubscribed IS NULL")
 
 # An e-mail that waits; it is deleted once it is sent. `account` is the account it is about, without a foreign key: the
 # e-mail may be to another person. `uid` is its Message-ID. `due` is the time of the next attempt; while one runs, that
@@ -25,13 +28,15 @@ emails = Table(
     Column("expires", BigInteger, nullable=False),
     timestamp("created"),
     Index("emails_due", "due"),
+    Index("emails_expires", "expires"),
     Index("emails_account", "account"),
     sqlite_autoincrement=True,
 )
 
 # A report of a link, a campaign or, without both, the account. They have no foreign key: with the item, its reports
-# end. `due` is the time of the next one. `confirmed` is empty until the recipient agrees; `unsubscribed` is the time
-# when the recipient ended it, and the row stays so that the address gets no other one.
+# end. `due` is the time of the next one; while a node makes it, that of the end of its lease. `confirmed` is empty
+# until the recipient agrees; `unsubscribed` is the time when the recipient ended it, and the row stays so that the
+# address gets no other one.
 email_reports = owned(
     "email_reports",
     Column("link", Id, doc="Id of the link, if the report is about one."),
@@ -44,5 +49,11 @@ email_reports = owned(
     timestamp("due", doc="Time of the next report, UTC."),
     timestamp("confirmed", optional=True, doc="Time when the recipient confirmed, UTC."),
     timestamp("unsubscribed", optional=True, doc="Time when the recipient unsubscribed, UTC."),
-    Index("email_reports_due", "due"),
+    Index("email_reports_due", "due", sqlite_where=_IS_ACTIVE, postgresql_where=_IS_ACTIVE),
+)
+Index(
+    "email_reports_unconfirmed",
+    email_reports.c.created,
+    sqlite_where=_IS_UNCONFIRMED,
+    postgresql_where=_IS_UNCONFIRMED,
 )

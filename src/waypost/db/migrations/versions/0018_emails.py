@@ -15,6 +15,7 @@ def upgrade() -> None:
     """Add the tables."""
     op.create_table("emails", *_email_columns(), sqlite_autoincrement=True)
     op.create_index("emails_due", "emails", ["due"])
+    op.create_index("emails_expires", "emails", ["expires"])
     op.create_index("emails_account", "emails", ["account"])
     keys = ("id",) if op.get_bind().dialect.name == "sqlite" else ("id", "account")
     op.create_table(
@@ -25,7 +26,9 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("email_reports_account_id", "email_reports", ["account", "id"])
-    op.create_index("email_reports_due", "email_reports", ["due"])
+    for name, column, state in (("due", "due", "IS NOT NULL"), ("unconfirmed", "created", "IS NULL")):
+        where = sa.text(f"confirmed {state} AND unsubscribed IS NULL")
+        op.create_index(f"email_reports_{name}", "email_reports", [column], sqlite_where=where, postgresql_where=where)
 
 
 def _email_columns() -> tuple[sa.schema.SchemaItem, ...]:
