@@ -1,5 +1,6 @@
 """E-mails are stored before they are sent, sent once by all processes, and sent again after failures and crashes."""
 
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, select
 from structlog.testing import capture_logs
 
 from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.load import until
 from tests.support.mailbox import mailbox
 from tests.support.server import free_port
 from tests.support.threads import join
@@ -78,7 +80,7 @@ def test_e_mail_is_sent_once_by_two_nodes(database: Database, database_url: str)
     assert _stored(database) == []
 
 
-@pytest.mark.parametrize("point", ["stored", "sent"])
+@pytest.mark.parametrize("point", ["claimed", "sent"])
 def test_e_mail_of_a_killed_process_is_sent_after_the_lease_with_the_same_id(database: Database, point: str) -> None:
     with mailbox() as (port, received), time_machine.travel(clock.now(), tick=False) as now:
         settings = _settings(port)
@@ -92,6 +94,25 @@ def test_e_mail_of_a_killed_process_is_sent_after_the_lease_with_the_same_id(dat
         assert _send(settings, database)
     assert {email["message-id"] for email in received} == {row["uid"]}
     assert (len(received), _stored(database)) == (1 + int(point == "sent"), [])
+
+
+def test_e_mail_of_a_process_that_is_killed_before_the_attempt_is_sent_by_the_job(database: Database) -> None:
+    with mailbox() as (port, received):
+        settings = _settings(port)
+        with closing(Mailer(settings, database, fault_point=partial(_kill_at, "stored"))) as mailer:
+            mailer.send_later(lambda: _EMAIL)
+        assert (len(_stored(database)), received) == (1, [])
+        assert _send(settings, database)
+    assert (len(received), _stored(database)) == (1, [])
+
+
+def test_e_mails_are_stored_while_the_server_does_not_answer(database: Database) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))  # connections wait in its backlog
+    with closing(Mailer(_settings(silent.getsockname()[1]), database)) as mailer, silent:
+        for _ in range(250):
+            mailer.send_later(lambda: _EMAIL)
+        until(lambda: len(_stored(database)) == 250)
+    assert sorted(row["attempts"] for row in _stored(database)) == [0] * 249 + [1]
 
 
 def test_e_mail_waits_for_a_server_that_is_down_and_is_given_up_at_the_end_of_its_life(database: Database) -> None:

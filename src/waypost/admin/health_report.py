@@ -24,7 +24,7 @@ _DAY = 86_400
 _WARN_FREE_BYTES = 512_000_000
 _WARN_UNCOUNTED_BYTES = 10 * 1024 * 1024
 _QUEUE_LENGTHS: Mapping[QueueName, tuple[int, int]] = {"emails": (20, 150), "webhooks": (100, 800)}
-"""Lengths from which a queue is amber and red. A process drops e-mails above 200."""
+"""Lengths from which a queue is amber and red."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Remove the second factor of an account by a command, and tell its owner."""
 
-import threading
-
 from sqlalchemy import Connection
 
 from waypost.core.errors import invalid
@@ -20,17 +18,17 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
     Raises INVALID if there is no second factor, and NOT_FOUND if the account was deleted.
     """
 
-    def work(tx: Connection) -> None:
+    def work(tx: Connection) -> int | None:
         owner = lost_phone.remove(tx, account)
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
         sender = Installation(settings, brands.of_installation(tx))
         language = profile.language_of(tx, account) or SOURCE_LANGUAGE
         notice = emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
-        mail.enqueue(tx, settings, notice, account=account)
+        return mail.enqueue(tx, settings, notice, account=account)
 
-    database.write(work)
-    mailer = mail.Mailer(settings, database)
-    if mailer.can_send:
-        mailer.send_due(threading.Event())  # the service may not run
-    return mailer.can_send
+    item = database.write(work)
+    if item is None:
+        return False
+    mail.Mailer(settings, database).send(item)  # the service may not run
+    return True

@@ -1,6 +1,8 @@
-"""The only way of outgoing e-mail: stored in the queue, then sent outside of any transaction, and sent again if needed.
+"""The only way of outgoing e-mail, except the administrator's test: stored in the queue, then sent, perhaps repeatedly.
 
-The process of a request makes the first attempt in a thread, without the pause of the job that makes the others.
+No e-mail is sent inside a transaction. The process of a request stores e-mails in one thread, and makes the first
+attempt in another, without the pause of the job that makes the others. So a mail server that does not answer never
+keeps e-mails from the queue.
 """
 
 import threading
@@ -25,7 +27,7 @@ __all__ = ["Email", "Mailer", "enqueue", "run"]
 
 _log = structlog.get_logger("mail")
 _SHUTDOWN_SECONDS = 10
-_MAX_QUEUED = 200
+_MAX_QUEUED = 1000
 # E-mail is prepared after the response: before, it would slow the response down, and more if there is a recipient.
 _DELAY_SECONDS = 0.25
 _POLL_SECONDS, _OFFLINE_SECONDS = 1.0, 30.0
@@ -45,10 +47,12 @@ class Mailer:
         *,
         fault_point: Callable[[str], None] = lambda _name: None,
     ) -> None:
-        """Prepare it. `report_queued` is called with the length of the queue of the process when it changes."""
+        """Prepare it. `report_queued` is called with the number of e-mails that are not stored yet when it changes."""
         self._server = SmtpServer(settings)
         self._database = database
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="mail")
+        self._storing = ThreadPoolExecutor(1, thread_name_prefix="mail")
+        self._sending = ThreadPoolExecutor(1, thread_name_prefix="mail-sending")
+        self._offline_until = 0.0  # of the monotonic clock
         self._report_queued = report_queued
         self._fault_point = fault_point
         self._queued = 0
@@ -60,7 +64,7 @@ class Mailer:
         return self._server.is_configured
 
     def send_later(self, prepare: Callable[[], Email | None], *, account: int | None = None) -> None:
-        """Store an e-mail that `prepare` makes in the mail thread, and send it. Without an SMTP server, do nothing.
+        """Store an e-mail that `prepare` makes in a thread, and send it. Without an SMTP server, do nothing.
 
         Neither the response nor its time depends on whether there is a recipient. Errors are only logged.
         """
@@ -70,7 +74,7 @@ class Mailer:
             _log.error("e-mail queue is full")
             return
         self._count(1)
-        self._executor.submit(self._work, prepare, account, time.monotonic() + _DELAY_SECONDS)
+        self._storing.submit(self._prepare, prepare, account, time.monotonic() + _DELAY_SECONDS)
 
     def send_now(self, email: Email) -> str:
         """Send an e-mail in the calling thread. Return the reason if the SMTP server did not accept it, else ""."""
@@ -82,31 +86,48 @@ class Mailer:
         for item in self._database.read(mail_queue.find_due, autocommit=True):
             if stop.is_set():
                 break
-            claimed = self._database.write(partial(mail_queue.claim, item=item), durability="process")
-            self._fault_point("claimed")
-            if claimed is not None and not self._attempt(claimed):
+            if not self.send(item):
                 return False
         return True
 
-    def close(self) -> None:
-        """Send queued e-mail for at most ten seconds more, then stop. The job of another process sends the rest."""
-        self._server.deadline = time.monotonic() + _SHUTDOWN_SECONDS
-        self._executor.shutdown()
+    def send(self, item: int) -> bool:
+        """Send an e-mail if it is due and no other process sends it. Return False if the server cannot be reached."""
+        claimed = self._database.write(partial(mail_queue.claim, item=item), durability="process")
+        self._fault_point("claimed")
+        return claimed is None or self._attempt(claimed)
 
-    def _work(self, prepare: Callable[[], Email | None], account: int | None, start: float) -> None:
+    def close(self) -> None:
+        """Store and send e-mail for at most ten seconds more, then stop. The job of another process sends the rest."""
+        self._server.deadline = time.monotonic() + _SHUTDOWN_SECONDS
+        self._storing.shutdown()
+        self._sending.shutdown()
+
+    def _prepare(self, prepare: Callable[[], Email | None], account: int | None, start: float) -> None:
         try:
             time.sleep(max(0, start - time.monotonic()))
             if (email := prepare()) is None:
                 return
             message_id = self._server.new_message_id()
-            add = partial(mail_queue.add, email=email, message_id=message_id, account=account, is_claimed=True)
-            claimed = self._database.write(add)
+            add = partial(mail_queue.add, email=email, message_id=message_id, account=account)
+            item = self._database.write(add)
             self._fault_point("stored")
-            self._attempt(claimed)
+            self._sending.submit(self._send_first, item)
         except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
             _log.exception("e-mail could not be prepared", reason=str(error))
         finally:
             self._count(-1)
+
+    def _send_first(self, item: int) -> None:
+        """Make the first attempt, unless the server could not be reached just now: then the job makes it."""
+        if time.monotonic() < self._offline_until:
+            return
+        try:
+            is_online = self.send(item)
+        except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
+            _log.warning("e-mails wait for the database", reason=str(error))
+            return
+        if not is_online:
+            self._offline_until = time.monotonic() + _OFFLINE_SECONDS
 
     def _attempt(self, claimed: Claim) -> bool:
         """Send an e-mail, and store the result. Return False if the server could not be reached."""
@@ -137,11 +158,12 @@ class Mailer:
             self._report_queued(self._queued)
 
 
-def enqueue(tx: Connection, settings: Settings, email: Email, *, account: int | None = None) -> None:
-    """Store an e-mail with the changes of a transaction; the job sends it. Without an SMTP server, do nothing."""
+def enqueue(tx: Connection, settings: Settings, email: Email, *, account: int | None = None) -> int | None:
+    """Store an e-mail with the changes of a transaction; the job sends it. Return its id; None without SMTP server."""
     server = SmtpServer(settings)
-    if server.is_configured:
-        mail_queue.add(tx, email, server.new_message_id(), account=account)
+    if not server.is_configured:
+        return None
+    return mail_queue.add(tx, email, server.new_message_id(), account=account)
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:

@@ -32,27 +32,20 @@ class Claim:
     until: int
 
 
-def add(
-    tx: Connection, email: Email, message_id: str, *, account: int | None = None, is_claimed: bool = False
-) -> Claim:
-    """Store an e-mail. `is_claimed`: the caller makes the attempt that is returned, after the commit.
-
-    With the account it is about, it is deleted.
-    """
+def add(tx: Connection, email: Email, message_id: str, *, account: int | None = None) -> int:
+    """Store an e-mail, and return its id. Deleting `account` deletes the e-mail."""
     now = clock.now()
-    values = {name: getattr(email, name) for name in _TEXTS}
     row = {
-        **values,
+        **{name: getattr(email, name) for name in _TEXTS},
         "account": account,
         "recipient": email.to,
         "uid": message_id,
-        "attempts": int(is_claimed),
-        "due": now + LEASE_SECONDS if is_claimed else now,
+        "attempts": 0,
+        "due": now,
         "expires": now + email.life,
         "created": now,
     }
-    added = tx.execute(insert(emails).values(row).returning(_c.id, _c.due)).one()
-    return Claim(added.id, email, message_id, int(is_claimed), added.due)
+    return int(tx.execute(insert(emails).values(row).returning(_c.id)).scalar_one())
 
 
 def find_due(tx: Connection) -> Sequence[int]:
