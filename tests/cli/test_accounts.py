@@ -20,6 +20,8 @@ from waypost.auth import sessions, two_factor
 from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
+from waypost.http import mail
+from waypost.http.mail import Email
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
 
@@ -150,11 +152,13 @@ def test_reset_removes_a_lost_second_factor(run_migrated: RunCommand, monkeypatc
         with mailbox() as (port, emails):
             monkeypatch.setenv("WAYPOST_SMTP_URL", f"smtp://127.0.0.1:{port}")
             monkeypatch.setenv("WAYPOST_SMTP_TLS", "off")
+            other = Email("zoe@example.com", "Hello", "Text")
+            database.write(lambda tx: mail.enqueue(tx, Settings(), other))
             removed = run_migrated("account", "reset", "ana", "--two-factor")
         assert removed.out == "Two-factor authentication of ana was removed. All sessions ended.\n"
         assert [(email["to"], "removed the two-factor" in email["text"]) for email in emails] == [
             ("ana@example.com", True)
-        ]
+        ], "the service sends the other one"
         assert database.read(lambda tx: sessions.find(tx, token)) is None
     assert _admin_page("ana", password) == 200, "the password is enough"
 

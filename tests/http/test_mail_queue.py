@@ -18,6 +18,7 @@ from tests.support.mailbox import mailbox
 from tests.support.server import free_port
 from tests.support.threads import join
 from waypost.core import clock
+from waypost.core.metrics import Meter, queue_lengths
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import emails
@@ -169,6 +170,22 @@ def test_e_mails_of_a_deleted_account_are_deleted(database: Database) -> None:
         _enqueue(database, _settings(1), account=account)
     database.write(lambda tx: mail_queue.remove_account(tx, 7))
     assert [row["account"] for row in _stored(database)] == [8, None]
+
+
+def test_job_deletes_e_mails_that_are_too_old_and_publishes_how_many_are_due(
+    database: Database, settings: Settings
+) -> None:
+    for life in (0, 3600, 3600):
+        _enqueue(database, _settings(1), _EMAIL._replace(life=life))
+    stop, meter = threading.Event(), Meter(settings.metrics_dir)
+    thread = threading.Thread(target=mail.run, args=(settings, database, stop))
+    thread.start()
+    try:
+        until(lambda: queue_lengths(settings.metrics_dir, meter)["emails"] == 2)
+        assert [row["attempts"] for row in _stored(database)] == [0, 0]
+    finally:
+        stop.set()
+        join(thread)
 
 
 def test_without_an_smtp_server_nothing_is_stored(database: Database) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from waypost.core import clock
 from waypost.core.errors import Problem
+from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.http import mail_queue
@@ -30,7 +31,7 @@ _SHUTDOWN_SECONDS = 10
 _MAX_QUEUED = 1000
 # E-mail is prepared after the response: before, it would slow the response down, and more if there is a recipient.
 _DELAY_SECONDS = 0.25
-_POLL_SECONDS, _OFFLINE_SECONDS = 1.0, 30.0
+_POLL_SECONDS, _OFFLINE_SECONDS, _UPKEEP_SECONDS = 1.0, 30.0, 10.0
 
 
 class Mailer:
@@ -167,12 +168,23 @@ def enqueue(tx: Connection, settings: Settings, email: Email, *, account: int | 
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
-    """Send the e-mails of the queue until `stop` is set."""
-    mailer = Mailer(settings, database)
+    """Send the e-mails of the queue until `stop` is set. Without an SMTP server, only delete those that are too old."""
+    mailer, meter, upkeep_at = Mailer(settings, database), Meter(settings.metrics_dir, "mail"), 0.0
     while not stop.is_set():
         try:
-            is_online = mailer.send_due(stop)
+            if time.monotonic() >= upkeep_at:
+                _keep_up(database, meter)
+                upkeep_at = time.monotonic() + _UPKEEP_SECONDS
+            is_online = mailer.can_send and mailer.send_due(stop)
         except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
             _log.warning("e-mails wait for the database", reason=str(error))
             is_online = False
         stop.wait(_POLL_SECONDS if is_online else _OFFLINE_SECONDS)
+
+
+def _keep_up(database: Database, meter: Meter) -> None:
+    """Delete e-mails that are too old, and publish how many are due, for the health page."""
+    if database.read(mail_queue.has_expired, autocommit=True):
+        database.write(mail_queue.delete_expired, durability="relaxed")
+    meter.set_queue("emails", database.read(mail_queue.count_due, autocommit=True))
+    meter.save()

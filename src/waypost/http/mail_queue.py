@@ -7,7 +7,7 @@ that ends; the e-mail is then sent again, with the same `Message-ID`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from waypost.core import clock
 from waypost.db.schema import emails
@@ -83,6 +83,21 @@ def record_failure(tx: Connection, claimed: Claim) -> int:
         return pause
     tx.execute(delete(emails).where(_c.id == claimed.id, _c.due == claimed.until))
     return 0
+
+
+def count_due(tx: Connection) -> int:
+    """Return how many e-mails are due (index emails_due)."""
+    return tx.execute(select(func.count()).select_from(emails).where(_c.due <= clock.now())).scalar_one()
+
+
+def has_expired(tx: Connection) -> bool:
+    """Return whether `delete_expired` has something to do (index emails_expires)."""
+    return bool(tx.execute(select(exists().where(_c.expires <= clock.now()))).scalar_one())
+
+
+def delete_expired(tx: Connection) -> None:
+    """Delete the e-mails that are too old."""
+    tx.execute(delete(emails).where(_c.expires <= clock.now()))
 
 
 def remove_account(tx: Connection, account: int) -> None:

@@ -25,7 +25,8 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     return (
         _sequence_audit_log,
         sender.run,
-        *([mail.run, scheduler.run] if settings.smtp_url.get_secret_value() else []),
+        mail.run,
+        *([scheduler.run] if settings.smtp_url.get_secret_value() else []),
         *([dead_link_checker.run] if settings.dead_links_days else []),
     )
 
