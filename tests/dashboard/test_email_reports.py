@@ -20,14 +20,16 @@ from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.logins import service_with_mail
 from tests.support.threads import join
+from waypost.admin import account_deletion
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.db.schema import click_labels, click_times, email_reports, emails
+from waypost.db.schema import audit, click_labels, click_times, email_reports, emails
 from waypost.email_reports import content, ops, scheduler
 from waypost.email_reports.ops import EmailReport, Every
 from waypost.http.smtp import Email
+from waypost.items.accounts import ops as accounts
 
 _WEEK = 7 * 86_400
 _MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -270,6 +272,10 @@ def test_mail_program_unsubscribes_with_one_request_and_the_address_gets_no_othe
     assert browser.submit(f"/reports/{report.id}/delete", at="/account").status_code == 400
     assert program.get(_link(email["text"], "confirm")).status_code == 200
     assert len(_reports(ana)) == 1
+    query = select(audit).where(audit.c.name.startswith("email_report."))
+    events = database.read(lambda tx: tx.execute(query).mappings().all())
+    assert [event["label"] for event in events] == ["z…@example.com"] * 2
+    assert "zoe@example.com" not in str(events)
 
 
 @pytest.mark.parametrize("token", ["", "x", "a.b", "WzEsICIxIl0.x", "\u202e"])
@@ -329,9 +335,31 @@ def test_other_account_cannot_use_a_report(browser: Browser, ana: Person, ben: P
 
 
 def test_report_about_an_item_of_another_account_is_not_found(browser: Browser, ben: Person, ana: Person) -> None:
+    link = ben.add("url", url="https://example.com/")
+    assert _create(browser, about=f"link-{link}") == "404"
     assert _create(browser, about="link-999") == "404"
     assert _create(browser, about="file-1") == "404"
     assert _reports(ana) == []
+
+
+@ON_BOTH_DATABASES
+def test_deletion_of_an_account_removes_its_reports_and_waiting_e_mails(
+    browser: Browser, ana: Person, ben: Person, database: Database
+) -> None:
+    _create(browser)
+    _add(ben)
+    values = {column.name: "" for column in emails.c if column.name != "id"}
+    numbers = {"attempts": 0, "due": 0, "expires": 2**40, "created": 0}
+    rows = [{**values, **numbers, "account": account} for account in (ben.account, None)]
+    database.write(lambda tx: tx.execute(insert(emails), rows))
+    database.write(lambda tx: accounts.set_admin(tx, ben.account, admin=True))
+    account_deletion.delete_account(database, ana.account)
+
+    def accounts_of(tx: Connection) -> list[list[int | None]]:
+        queries = [select(table.c.account).order_by(table.c.id) for table in (emails, email_reports)]
+        return [list(tx.execute(query).scalars()) for query in queries]
+
+    assert database.read(accounts_of) == [[ben.account, None], [ben.account]]
 
 
 def test_unconfirmed_report_is_deleted_after_a_week(

@@ -169,7 +169,8 @@ class Settings(BaseSettings):
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),
-        description="SMTP server for password resets: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
+        description="SMTP server for all e-mail: confirmations, password resets, notices and reports:"
+        " smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
     )
     smtp_tls: Literal["required", "off"] = Field(
         "required",

@@ -1,7 +1,8 @@
 """Distribute tables over the nodes of a Citus cluster, by account (docs/scaling.md, ADR 11).
 
-First the statistics, which grow with every click; then, if wanted, the items and all that belongs to them. The other
-tables stay on the coordinator, which has the only address that waypost uses.
+First the statistics, which grow with every click; then, if wanted, the items and all that belongs to them, with
+e-mails that wait and reports by e-mail. The other tables stay on the coordinator, which has the only address that
+waypost uses.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -113,10 +113,11 @@ def add(
             crud.require_owned(tx, table, account, item)
     is_own = key == tx.execute(select(accounts.c.email_key).where(accounts.c.id == account)).scalar_one()
     _check_existing(all_of(tx, account), key, (every, link, campaign), is_own=is_own)
-    values = {"link": link, "campaign": campaign, "every": every, "email": address, "language": language}
+    described = {"link": link, "campaign": campaign, "every": every, "language": language}
     row = {
-        **values,
+        **described,
         "account": account,
+        "email": address,
         "email_key": key,
         "timezone": timezone,
         "due": next_due(every, find_zone(timezone), now),
@@ -124,8 +125,14 @@ def add(
         "created": now,
     }
     report = tx.execute(insert(email_reports).values(row).returning(_c.id)).scalar_one()
-    audit_log.record(tx, account, "email_report.created", report, label=address, after=values)
+    audit_log.record(tx, account, "email_report.created", report, label=_label(address), after=described)
     return get_owned(tx, account, report)
+
+
+def _label(address: str) -> str:
+    """Return an address for the audit log and webhooks, which keep no addresses of strangers: `z…@example.com`."""
+    local, _, domain = address.rpartition("@")
+    return f"{local[:1]}…@{domain}"
 
 
 def _check_existing(
@@ -149,7 +156,7 @@ def remove(tx: Connection, account: int, report: int) -> None:
         message = "The recipient unsubscribed. The entry stays, so that the address gets no other report."
         raise Problem(Kind.INVALID, message)
     tx.execute(delete(email_reports).where(_c.id == report, _c.account == account))
-    audit_log.record(tx, account, "email_report.deleted", report, label=stored.email)
+    audit_log.record(tx, account, "email_report.deleted", report, label=_label(stored.email))
 
 
 def token(tx: Connection, purpose: Purpose, report: EmailReport) -> str:
@@ -181,7 +188,7 @@ def confirm(tx: Connection, text: str) -> EmailReport:
     own = (_c.id == report.id, _c.account == report.account, _c.confirmed.is_(None))
     due = next_due(report.every, find_zone(report.timezone), now)
     if tx.execute(update(email_reports).where(*own).values(confirmed=now, due=due)).rowcount:
-        audit_log.record(tx, report.account, "email_report.confirmed", report.id, label=report.email)
+        audit_log.record(tx, report.account, "email_report.confirmed", report.id, label=_label(report.email))
     return report
 
 
@@ -190,7 +197,7 @@ def unsubscribe(tx: Connection, text: str) -> EmailReport:
     report = of_token(tx, "unsubscribe", text)
     own = (_c.account == report.account, _c.email_key == report.email_key, _c.unsubscribed.is_(None))
     if tx.execute(update(email_reports).where(*own).values(unsubscribed=clock.now())).rowcount:
-        audit_log.record(tx, report.account, "email_report.unsubscribed", report.id, label=report.email)
+        audit_log.record(tx, report.account, "email_report.unsubscribed", report.id, label=_label(report.email))
     return report
 
 
