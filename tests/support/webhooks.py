@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 
 from tests.support.clicks import click, run_out
 from tests.support.fake_internet import empty, server
-from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.ingest.ingester import Ingester, VisitReader
 from waypost.clicks.journal import Journal
 from waypost.core.settings import Settings
 from waypost.db import audit_sequence
@@ -136,13 +136,15 @@ class Hooks:
         return self.database.read(lambda tx: tx.execute(query).mappings().one())
 
 
-def count_lines(hooks: Hooks, *lines: bytes, settings: Settings | None = None) -> None:
-    """Write lines to the journal, and count them."""
+def count_lines(
+    hooks: Hooks, *lines: bytes, settings: Settings | None = None, readers: Sequence[VisitReader] | None = None
+) -> None:
+    """Write lines to the journal, and count them; by default, only the reader for webhooks gets them."""
     settings = settings or hooks.settings
     journal = Journal(settings.journal_dir)
     assert journal.write(b"".join(lines))
     journal.close()
-    run_out(Ingester(settings, hooks.database, readers=[VisitOutbox(settings)]))
+    run_out(Ingester(settings, hooks.database, readers=readers or [VisitOutbox(settings)]))
 
 
 def count_clicks(hooks: Hooks, number: int) -> None:

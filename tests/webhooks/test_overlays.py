@@ -17,7 +17,7 @@ from waypost.db.schema import webhook_endpoints, webhook_messages
 from waypost.items.overlays import ops as overlays
 from waypost.items.overlays import submissions
 from waypost.items.overlays.submissions import Answers
-from waypost.webhooks import endpoints, outbox, overlay_hooks, queue, signature
+from waypost.webhooks import endpoints, outbox, overlay_hooks, queue
 
 _EMAIL = "zoe@example.com"
 _e, _m = webhook_endpoints.c, webhook_messages.c
@@ -152,6 +152,13 @@ def test_endpoints_of_overlays_do_not_count_to_the_limit(hooks: Hooks) -> None:
     assert hooks.database.read(lambda tx: tx.execute(count).scalar_one()) == endpoints.MAX_ENDPOINTS + 2
 
 
+def test_endpoints_of_overlays_are_not_asked_for_other_events(hooks: Hooks) -> None:
+    for number in range(3):
+        _add_overlay(hooks, f"https://hooks.example/{number}")
+    asked = hooks.database.read(lambda tx: outbox.listening(tx, [hooks.account]))
+    assert [each.id for each in asked] == [hooks.endpoint]
+
+
 def test_deleted_submission_is_in_no_message(hooks: Hooks, receiver: Receiver) -> None:
     overlay = _add_overlay(hooks, receiver.url)
     first, second = _submit(hooks, overlay), _submit(hooks, overlay)
@@ -171,8 +178,10 @@ def test_other_endpoints_get_the_event_without_answers(hooks: Hooks) -> None:
     assert _EMAIL not in body
 
 
-def test_secrets_of_endpoints_of_overlays_are_valid(hooks: Hooks) -> None:
-    overlay = _add_overlay(hooks, "https://hooks.example/")
+def test_endpoint_of_an_overlay_signs_with_its_first_secret(hooks: Hooks, receiver: Receiver) -> None:
+    overlay = _add_overlay(hooks, receiver.url)
     query = select(_e.secret).where(_e.overlay == overlay)
     secret = hooks.database.read(lambda tx: tx.execute(query).scalar_one())
-    assert secret.startswith(signature.new_secret()[:6])
+    _submit(hooks, overlay)
+    assert hooks.send() == 1
+    assert receiver.requests[0].verified(secret)["email"] == _EMAIL

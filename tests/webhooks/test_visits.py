@@ -12,16 +12,20 @@ import time_machine
 from sqlalchemy import Connection, event, insert, select, update
 
 from tests.support.clicks import NOW_MS, click, click_counts
+from tests.support.sqlite import MAX_PARAMETERS, few_parameters
 from tests.support.visits import CHROME, GOOGLEBOT
 from tests.support.webhooks import WAIT_SECONDS, Hooks, Receiver, count_lines
-from waypost.clicks.journal import HEAD, LATE, PREFETCH, SCAN, Journal, format_line, item_fields
+from waypost.clicks.ingest.aggregate import Visit
+from waypost.clicks.journal import HEAD, LATE, PREFETCH, SCAN, TAKEN, Journal, format_line, item_fields
 from waypost.core import clock
 from waypost.db.database import Database
 from waypost.db.schema import accounts, events, files, qrs, webhook_messages
 from waypost.items.accounts import ops as account_ops
 from waypost.items.campaigns import ops as campaigns
+from waypost.items.channels import ops as channels
+from waypost.items.links import limit_events
 from waypost.items.links import ops as links
-from waypost.webhooks import deliveries, endpoints, queue, visit_outbox
+from waypost.webhooks import deliveries, endpoints, outbox, queue, visit_outbox
 from waypost.webhooks.sender import Sender
 from waypost.webhooks.visit_outbox import HOLD_SECONDS, MAX_VISITS, VisitOutbox
 
@@ -197,6 +201,43 @@ def test_messages_of_visits_are_kept_as_long_as_visits(hooks: Hooks, link: int) 
     short = hooks.settings.model_copy(update={"events_days": 2})
     Sender(short, hooks.database, threading.Event()).delete_expired()
     assert (_bodies(hooks), len(hooks.states)) == ([], before - 1)
+
+
+def test_visits_of_more_items_than_a_statement_has_parameters_are_counted_and_sent(hooks: Hooks, link: int) -> None:
+    """Each endpoint with a scope asks for the campaigns and channels of all items."""
+    campaign = hooks.database.write(lambda tx: campaigns.add(tx, hooks.account, name="Spring").id)
+    channel = hooks.database.write(lambda tx: channels.add(tx, hooks.account, name="News").id)
+    hooks.database.write(lambda tx: channels.assign(tx, hooks.account, channel, "links", link))
+    inside = _add_link(hooks, custom="inside", campaign=campaign)
+
+    def add(tx: Connection, **scope: Any) -> int:
+        fields = {"url": "https://hooks.example/", "events": ["link.clicked"], **scope}
+        return endpoints.add(tx, hooks.account, settings=hooks.settings, **fields)[0].id
+
+    made = hooks.database.write(lambda tx: [add(tx, campaign=campaign), add(tx, channel=channel)])
+    others = range(1_000_000, 1_000_000 + MAX_PARAMETERS)
+    lines = [click(item, flags=TAKEN) for item in (link, inside, *others)]
+    outbox_of_visits = VisitOutbox(hooks.settings)
+
+    def read(tx: Connection, visits: Sequence[Visit], is_first: Sequence[bool]) -> None:
+        with few_parameters(tx):
+            outbox_of_visits(tx, visits, is_first)
+            limit_events.record_reached(tx, visits, is_first)
+
+    count_lines(hooks, *lines, readers=[read])
+    assert sum(_sizes(hooks, hooks.endpoint)) == len(lines)
+    assert [_sizes(hooks, each) for each in made] == [[1], [1]]
+
+
+def test_endpoints_of_more_accounts_than_a_statement_has_parameters_are_listening(hooks: Hooks) -> None:
+    owners = [hooks.account, *range(1_000_000, 1_000_000 + MAX_PARAMETERS)]
+
+    def work(tx: Connection) -> Sequence[Any]:
+        with few_parameters(tx):
+            return outbox.listening(tx, owners)
+
+    (found,) = hooks.database.read(work)
+    assert found.id == hooks.endpoint
 
 
 def test_no_visit_is_sent_if_none_is_stored(hooks: Hooks, link: int) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, false, insert, select
 from waypost.core import clock
 from waypost.db.audit_sequence import SequencedEvent
 from waypost.db.schema import accounts, webhook_endpoints, webhook_messages
+from waypost.db.statements import is_one_of
 from waypost.webhooks import catalog, scopes, signature
 from waypost.webhooks.scopes import CAMPAIGN, LINK, Thing
 
@@ -59,12 +60,13 @@ def enqueue_fact(tx: Connection, account: int, name: str, data: Mapping[str, Any
         tx.execute(insert(webhook_messages), messages)
 
 
-def listening(tx: Connection, owners: Collection[int | None], *conditions: ColumnElement[bool]) -> Sequence[Any]:
-    """Return the endpoints of accounts that are not suspended, disabled ones too."""
+def listening(tx: Connection, owners: Collection[int], *conditions: ColumnElement[bool]) -> Sequence[Any]:
+    """Return the endpoints of accounts that are not suspended, disabled ones too, but not those of overlays."""
     if not owners:
         return ()
     query = select(*_COLUMNS).join(accounts, accounts.c.id == _c.account)
-    return tx.execute(query.where(_c.account.in_(owners), accounts.c.suspended == false(), *conditions)).all()
+    listens = (is_one_of(_c.account, owners), _c.overlay.is_(None), accounts.c.suspended == false())
+    return tx.execute(query.where(*listens, *conditions)).all()
 
 
 def enqueue_test(tx: Connection, account: int, endpoint: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from waypost.db.schema import channel_items, links
+from waypost.db.statements import is_one_of
 
 LINK, CAMPAIGN, CHANNEL = "link", "campaign", "channel"
 _IN_CHANNELS = ("link", "bio", "qr")
@@ -41,12 +42,13 @@ def find_places(tx: Connection, endpoints: Sequence[Any], things: Collection[Thi
     campaigns: dict[int, int] = {}
     channels: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     if ids := _ids(things, LINK, of_campaigns):
-        query = select(links.c.id, links.c.campaign).where(links.c.account.in_(of_campaigns), links.c.id.in_(ids))
-        campaigns.update((link, campaign) for link, campaign in tx.execute(query) if campaign is not None)
+        owned = (is_one_of(links.c.account, of_campaigns), is_one_of(links.c.id, ids))
+        rows = tx.execute(select(links.c.id, links.c.campaign).where(*owned))
+        campaigns.update((link, campaign) for link, campaign in rows if campaign is not None)
     for name in _IN_CHANNELS:
         column = channel_items.c[name]
         if ids := _ids(things, name, of_channels):
-            owned = (channel_items.c.account.in_(of_channels), column.in_(ids))
+            owned = (is_one_of(channel_items.c.account, of_channels), is_one_of(column, ids))
             for item, channel in tx.execute(select(column, channel_items.c.channel).where(*owned)):
                 channels[name, item].add(channel)
     return Places(campaigns, channels)

@@ -18,6 +18,7 @@ from waypost.core.settings import Settings
 from waypost.db.item_columns import name_of
 from waypost.db.schema import domains, webhook_endpoints, webhook_messages
 from waypost.db.schema.nouns import NOUNS
+from waypost.db.statements import is_one_of
 from waypost.urls.short_urls import short_url
 from waypost.webhooks import catalog, outbox, scopes, signature
 from waypost.webhooks.scopes import Thing
@@ -88,7 +89,9 @@ class VisitOutbox:
             host = c.host if noun.alias.host is None else literal(noun.alias.host)
             query = select(c.id, name_of(noun), host, domains.c.scheme, c[noun.alias.column])
             query = query.select_from(_with_domains(noun.table, has_host=noun.alias.host is None))
-            owned = (c.account.in_({t.account for t in of_kind}), c.id.in_({t.item for t in of_kind}))
+            owners = {thing.account for thing in of_kind if thing.account is not None}
+            ids = {thing.item for thing in of_kind if thing.item is not None}
+            owned = (is_one_of(c.account, owners), is_one_of(c.id, ids))
             for item, label, *address in tx.execute(query.where(*owned)):
                 described[kind, item] = {"label": str(label), "url": short_url(self._base, *address)}
         return described

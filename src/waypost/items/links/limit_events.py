@@ -9,6 +9,7 @@ from waypost.db import audit_log
 from waypost.db.item_columns import name_of
 from waypost.db.schema import audit, links
 from waypost.db.schema.nouns import NOUNS
+from waypost.db.statements import is_one_of
 
 _EVENT = "link.limit_reached"
 _c = links.c
@@ -24,7 +25,7 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
         return
     accounts, ids = (set(column) for column in zip(*limited, strict=True))
     query = select(_c.account, _c.id, _c.clicklimit, name_of(NOUNS["link"]).label("name"))
-    owned = (_c.account.in_(accounts), _c.id.in_(ids))
+    owned = (is_one_of(_c.account, accounts), is_one_of(_c.id, ids))
     for row in tx.execute(query.where(*owned, _c.clicklimit.is_not(None), _c.taken >= _c.clicklimit)):
         if _last_recorded(tx, row.account, row.id) != row.clicklimit:
             after = {"clicklimit": row.clicklimit}
