@@ -45,6 +45,12 @@ def _add_link(hooks: Hooks, **fields: Any) -> int:
     return hooks.database.write(lambda tx: links.add(tx, hooks.account, settings=hooks.settings, **values)).id
 
 
+def _add_endpoint(hooks: Hooks, tx: Connection, **scope: Any) -> int:
+    """Add an endpoint that gets clicks on links."""
+    fields = {"url": "https://hooks.example/", "events": ["link.clicked"], **scope}
+    return endpoints.add(tx, hooks.account, settings=hooks.settings, **fields)[0].id
+
+
 def _bodies(hooks: Hooks, endpoint: int | None = None) -> Sequence[Any]:
     """Return the messages of visits, oldest first, of one or of all endpoints."""
     m = webhook_messages.c
@@ -140,11 +146,8 @@ def test_endpoint_of_a_campaign_or_link_gets_its_clicks_only(hooks: Hooks, link:
     campaign = hooks.database.write(lambda tx: campaigns.add(tx, hooks.account, name="Spring").id)
     inside = _add_link(hooks, custom="inside", campaign=campaign)
 
-    def add(tx: Connection, **scope: Any) -> int:
-        fields = {"url": "https://hooks.example/", "events": ["link.clicked"], **scope}
-        return endpoints.add(tx, hooks.account, settings=hooks.settings, **fields)[0].id
-
-    made = hooks.database.write(lambda tx: [add(tx, campaign=campaign), add(tx, link=link)])
+    scopes: Sequence[Any] = ({"campaign": campaign}, {"link": link})
+    made = hooks.database.write(lambda tx: [_add_endpoint(hooks, tx, **scope) for scope in scopes])
     count_lines(hooks, click(link), click(inside), click(inside))
     sent = [[visit["id"] for body in _bodies(hooks, each) for visit in body["data"]["visits"]] for each in made]
     assert sent == [[inside, inside], [link]]
@@ -165,6 +168,17 @@ def test_visits_are_collected_to_messages_of_a_hundred(hooks: Hooks, receiver: R
         count_lines(hooks, click(link))
         assert _sizes(hooks)[-2:] == [5, 1]
     assert sum(len(request.verified(hooks.secret)["data"]["visits"]) for request in receiver.requests) == 305
+
+
+def test_each_endpoint_gets_all_visits_of_its_messages(hooks: Hooks, link: int) -> None:
+    """Endpoints share the text of messages, also if the open message of one of them has fewer visits."""
+    second = hooks.database.write(lambda tx: _add_endpoint(hooks, tx))
+    with time_machine.travel(clock.now(), tick=False):
+        count_lines(hooks, click(link) * 30)
+        late = hooks.database.write(lambda tx: _add_endpoint(hooks, tx))
+        count_lines(hooks, click(link) * 130)
+    assert _bodies(hooks, second) == _bodies(hooks, hooks.endpoint)
+    assert [_sizes(hooks, each) for each in (hooks.endpoint, late)] == [[MAX_VISITS, 60], [MAX_VISITS, 30]]
 
 
 def test_claimed_message_gets_no_more_visits(hooks: Hooks, link: int) -> None:
@@ -210,11 +224,8 @@ def test_visits_of_more_items_than_a_statement_has_parameters_are_counted_and_se
     hooks.database.write(lambda tx: channels.assign(tx, hooks.account, channel, "links", link))
     inside = _add_link(hooks, custom="inside", campaign=campaign)
 
-    def add(tx: Connection, **scope: Any) -> int:
-        fields = {"url": "https://hooks.example/", "events": ["link.clicked"], **scope}
-        return endpoints.add(tx, hooks.account, settings=hooks.settings, **fields)[0].id
-
-    made = hooks.database.write(lambda tx: [add(tx, campaign=campaign), add(tx, channel=channel)])
+    scopes: Sequence[Any] = ({"campaign": campaign}, {"channel": channel})
+    made = hooks.database.write(lambda tx: [_add_endpoint(hooks, tx, **scope) for scope in scopes])
     others = range(1_000_000, 1_000_000 + MAX_PARAMETERS)
     lines = [click(item, flags=TAKEN) for item in (link, inside, *others)]
     outbox_of_visits = VisitOutbox(hooks.settings)

@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, false, insert, select
@@ -17,6 +18,7 @@ from waypost.webhooks import catalog, scopes, signature
 from waypost.webhooks.scopes import CAMPAIGN, LINK, Thing
 
 _c = webhook_endpoints.c
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _COLUMNS = (_c.id, _c.account, _c.events, _c.campaign, _c.channel, _c.link, _c.enabled)
 
 
@@ -90,9 +92,10 @@ def as_json(name: str, second: int, data: Mapping[str, Any]) -> str:
 
 def compact(value: Any) -> str:
     """Return a value as JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
+@lru_cache(maxsize=1024)
 def time_text(second: int) -> str:
     """Return a time as it is in messages."""
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -6,8 +6,9 @@ A message has up to 100 visits. It is held for a few seconds, in which later tra
 import json
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import compress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, compress
 from typing import Any
 
 from sqlalchemy import Connection, Table, false, insert, literal, select, true, update
@@ -33,8 +34,12 @@ _LAST = 10
 _LABELS = ("country", "referrer", "browser", "os", "device", "language", "source")
 """The attributes of a visit that the page of visits shows."""
 _m, _e = webhook_messages.c, webhook_endpoints.c
+_END = "]}}"
+"""The end of the text of a message, after its visits."""
 Key = tuple[str, int]
 """The kind and the id of an item."""
+_BodyOf = Callable[[str, int, tuple[str, ...]], str]
+"""Returns the text of a message from the name of its event, its time in seconds, and the JSON of its visits."""
 
 
 class VisitOutbox:
@@ -55,19 +60,20 @@ class VisitOutbox:
             if visit.account in accounts and visit.outcome == "click" and visit.kind in catalog.VISITS:
                 clicks[visit.account].append((visit, first))
         endpoints = outbox.listening(tx, set(clicks), _e.visits == true())
-        things = {Thing(v.account, v.kind, v.item) for each in endpoints for v, _ in clicks[each.account]}
-        places = scopes.find_places(tx, endpoints, things)
-        described = self._describe(tx, things)
-        texts = {
-            account: [_as_data(v, described, is_first=first) for v, first in clicks[account]] for account in clicks
-        }
+        sent = {each.account: clicks[each.account] for each in endpoints}
+        things = {account: {Thing(account, v.kind, v.item) for v, _ in sent[account]} for account in sent}
+        all_things = list(chain.from_iterable(things.values()))
+        places = scopes.find_places(tx, endpoints, all_things)
+        described = self._describe(tx, all_things)
+        texts = {account: [_text(v, described, is_first=first) for v, first in sent[account]] for account in sent}
+        body_of = cache(_body)  # endpoints with the same visits share their text
         for endpoint in endpoints:
-            inside = {(thing.kind, thing.item) for thing in things if scopes.contains(endpoint, thing, places)}
+            account = endpoint.account
+            inside = {(each.kind, each.item) for each in things[account] if scopes.contains(endpoint, each, places)}
             for kind, name in catalog.VISITS.items():
                 if catalog.selects(endpoint.events, name):
-                    of_account = clicks[endpoint.account]
-                    is_sent = (v.kind == kind and (kind, v.item) in inside for v, _ in of_account)
-                    _enqueue(tx, endpoint, name, list(compress(texts[endpoint.account], is_sent)))
+                    is_sent = (v.kind == kind and (kind, v.item) in inside for v, _ in sent[account])
+                    _enqueue(tx, endpoint, name, tuple(compress(texts[account], is_sent)), body_of)
 
     def _listening_accounts(self, tx: Connection) -> Collection[int]:
         """Return the accounts with an endpoint for visits (index webhook_endpoints_visits)."""
@@ -102,23 +108,31 @@ def _with_domains(table: Table, *, has_host: bool) -> Any:
     return table.outerjoin(domains, domains.c.host == table.c.host if has_host else false())
 
 
-def _as_data(visit: Visit, described: Mapping[Key, Mapping[str, str]], *, is_first: bool) -> Mapping[str, Any]:
-    """Return a visit as it is sent: as the page of visits shows it."""
+def _text(visit: Visit, described: Mapping[Key, Mapping[str, str]], *, is_first: bool) -> str:
+    """Return the JSON of a visit: what the page of visits shows."""
     labels = {name: getattr(visit.attributes, name) for name in _LABELS}
     item = {"id": visit.item, **described.get((visit.kind, visit.item), {})}
-    return {**item, "time": outbox.time_text(visit.second), "sort": visit.outcome, "first": is_first, **labels}
+    when = outbox.time_text(visit.second)
+    return outbox.compact({**item, "time": when, "sort": visit.outcome, "first": is_first, **labels})
 
 
-def _enqueue(tx: Connection, endpoint: Any, name: str, visits: Sequence[Mapping[str, Any]]) -> None:
+def _body(name: str, second: int, visits: tuple[str, ...]) -> str:
+    """Return the text of a message of visits."""
+    kind = next(kind for kind, event in catalog.VISITS.items() if event == name)
+    empty = outbox.as_json(name, second, {"id": None, "kind": kind, "visits": []})
+    return empty.removesuffix(_END) + ",".join(visits) + _END
+
+
+def _enqueue(tx: Connection, endpoint: Any, name: str, visits: tuple[str, ...], body_of: _BodyOf) -> None:
     """Add visits to the open message of an endpoint, if there is one, and insert new messages for the others."""
     if not visits:
         return
     left = visits[_extend(tx, endpoint, name, visits) :]
-    if rows := list(_new_messages(endpoint, name, left)):
+    if rows := list(_new_messages(endpoint, name, left, body_of)):
         tx.execute(insert(webhook_messages), rows)
 
 
-def _extend(tx: Connection, endpoint: Any, name: str, visits: Sequence[Mapping[str, Any]]) -> int:
+def _extend(tx: Connection, endpoint: Any, name: str, visits: tuple[str, ...]) -> int:
     """Add visits to the open message. Return how many: none if there is no such message.
 
     The message is locked, and is not open once a sender has claimed it.
@@ -131,22 +145,22 @@ def _extend(tx: Connection, endpoint: Any, name: str, visits: Sequence[Mapping[s
     row = tx.execute(query.order_by(_m.id.desc()).limit(1).with_for_update()).first()
     if row is None:
         return 0
-    body = json.loads(row.body)
-    added = visits[: MAX_VISITS - len(body["data"]["visits"])]
-    body["data"]["visits"] += added
-    is_full = len(body["data"]["visits"]) == MAX_VISITS
-    values = {"body": outbox.compact(body), **({"due": now} if is_full else {})}
+    free = MAX_VISITS - len(json.loads(row.body)["data"]["visits"])
+    if not free:
+        return 0
+    added = visits[:free]
+    body = ",".join([row.body.removesuffix(_END), *added]) + _END
+    values = {"body": body, **({"due": now} if len(added) == free else {})}
     tx.execute(update(webhook_messages).where(_m.id == row.id, *owned).values(values))
     return len(added)
 
 
-def _new_messages(endpoint: Any, name: str, visits: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _new_messages(endpoint: Any, name: str, visits: tuple[str, ...], body_of: _BodyOf) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of new messages. One that is not full is held for more visits."""
-    kind = next(kind for kind, event in catalog.VISITS.items() if event == name)
     now = clock.now()
     for start in range(0, len(visits), MAX_VISITS):
         part = visits[start : start + MAX_VISITS]
-        body = outbox.as_json(name, now, {"id": None, "kind": kind, "visits": part})
+        body = body_of(name, now, part)
         message = outbox.values(endpoint.account, endpoint.id, signature.new_id(), name, body)
         due = now if len(part) == MAX_VISITS else now + HOLD_SECONDS
         yield {**message, "due": due, "state": outbox.first_state(endpoint)}
