@@ -20,12 +20,13 @@ from waypost.clicks.journal import HEAD, LATE, PREFETCH, SCAN, TAKEN, Journal, f
 from waypost.core import clock
 from waypost.db.database import Database
 from waypost.db.schema import accounts, events, files, qrs, webhook_messages
+from waypost.db.schema.webhooks import IS_OF_VISITS
 from waypost.items.accounts import ops as account_ops
 from waypost.items.campaigns import ops as campaigns
 from waypost.items.channels import ops as channels
 from waypost.items.links import limit_events
 from waypost.items.links import ops as links
-from waypost.webhooks import deliveries, endpoints, outbox, queue, visit_outbox
+from waypost.webhooks import catalog, deliveries, endpoints, outbox, queue, visit_outbox
 from waypost.webhooks.sender import Sender
 from waypost.webhooks.visit_outbox import HOLD_SECONDS, MAX_VISITS, VisitOutbox
 
@@ -215,6 +216,39 @@ def test_messages_of_visits_are_kept_as_long_as_visits(hooks: Hooks, link: int) 
     short = hooks.settings.model_copy(update={"events_days": 2})
     Sender(short, hooks.database, threading.Event()).delete_expired()
     assert (_bodies(hooks), len(hooks.states)) == ([], before - 1)
+
+
+def test_old_messages_are_deleted_in_batches_without_pause(
+    hooks: Hooks, link: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "_MAX_DELETED", 2)
+    with time_machine.travel(clock.now() - 3 * 86_400):
+        count_lines(hooks, click(link) * 5 * MAX_VISITS)
+    sender = Sender(hooks.settings.model_copy(update={"events_days": 2}), hooks.database, threading.Event())
+    left = []
+    for _ in range(3):
+        sender.delete_expired()
+        left.append(len(_bodies(hooks)))
+    assert left == [3, 1, 0]
+
+
+def test_old_messages_of_visits_are_deleted_by_their_index(hooks: Hooks) -> None:
+    names = ", ".join(f"'{name}'" for name in catalog.VISITS.values())
+    assert str(IS_OF_VISITS) == f"event IN ({names})"
+
+    def work(tx: Connection) -> Sequence[str]:
+        statements: list[Any] = []
+        is_sqlite = tx.dialect.name == "sqlite"
+        if not is_sqlite:
+            tx.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2:4]))
+        deliveries.delete_expired(tx, clock.now(), visits_days=2)
+        explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
+        return [str(tx.exec_driver_sql(f"{explain} {sql}", values).all()) for sql, values in tuple(statements)]
+
+    of_all, of_visits = hooks.database.write(work)
+    assert "webhook_messages_created" in of_all
+    assert "webhook_messages_visits" in of_visits
 
 
 def test_visits_of_more_items_than_a_statement_has_parameters_are_counted_and_sent(hooks: Hooks, link: int) -> None:

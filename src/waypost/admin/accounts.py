@@ -44,7 +44,7 @@ class AccountUse:
         return "< 1" if self.stored and not percent else str(percent)
 
 
-def of(tx: Connection, ids: Sequence[int]) -> Mapping[int, AccountUse]:
+def use_of(tx: Connection, ids: Sequence[int]) -> Mapping[int, AccountUse]:
     """Return the use of each account."""
     counts = page_counters.totals(tx, ids, links.name)
     query = select(accounts.c.id, accounts.c.stored, plans.c.storage_limit).join(plans, plans.c.id == accounts.c.plan)
@@ -89,7 +89,7 @@ def list_accounts(context: PageContext) -> Response:
 
     def work(tx: Connection) -> tuple[Page[ops.Account], Mapping[int, AccountUse]]:
         page = ops.page(tx, context.page_request(), q=q)
-        return page, of(tx, [account.id for account in page.items])
+        return page, use_of(tx, [account.id for account in page.items])
 
     page, use = context.read(work)
     return context.render_list("admin/accounts.html", page, q=q, use=use)
@@ -219,7 +219,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", is_new: bool
             ops.all_plans(tx),
             deletion.due_at(tx, id),
             two_factor.of(tx, id),
-            of(tx, [id])[id],
+            use_of(tx, [id])[id],
         )
     )
     forms = {"plan_form": Form({"plan": account.plan}), "factor_form": Form({}), "deletion_form": Form({})}

@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, TextClause, delete, func, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, not_found
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import webhook_attempts, webhook_messages
-from waypost.webhooks import catalog, endpoints, outbox
+from waypost.db.schema.webhooks import IS_OF_VISITS
+from waypost.webhooks import endpoints, outbox
 
 State = Literal["waiting", "delivered", "failed"]
 KEPT_SECONDS = 30 * 86_400
@@ -117,10 +118,14 @@ def send_test(tx: Connection, account: int, endpoint: int) -> Delivery:
 
 def delete_expired(tx: Connection, now: int, *, visits_days: int) -> bool:
     """Delete messages older than 30 days, and visits older than `visits_days`. Return whether more can remain."""
-    visits_seconds = min(visits_days * 86_400, KEPT_SECONDS)
-    is_expired = (_c.created < now - KEPT_SECONDS) | _c.event.in_(catalog.VISITS.values())
-    selected = select(_c.id).where(_c.created < now - visits_seconds, is_expired)
-    oldest = selected.order_by(_c.created).limit(_MAX_DELETED)
+    oldest_visit = now - min(visits_days * 86_400, KEPT_SECONDS)
+    is_full = _delete_oldest(tx, _c.created < now - KEPT_SECONDS)
+    return _delete_oldest(tx, _c.created < oldest_visit, IS_OF_VISITS) or is_full
+
+
+def _delete_oldest(tx: Connection, *conditions: ColumnElement[bool] | TextClause) -> bool:
+    """Delete up to 5000 messages. Return whether there were so many."""
+    oldest = select(_c.id).where(*conditions).order_by(_c.created).limit(_MAX_DELETED)
     return tx.execute(delete(webhook_messages).where(_c.id.in_(oldest))).rowcount == _MAX_DELETED
 
 

@@ -39,7 +39,7 @@ _NEW: Mapping[str, Value] = {"title": "", "url": "", "events": [catalog.ALL], "s
 @pages.get("/dashboard/webhooks")
 def list_webhooks(context: PageContext) -> Response:
     page = context.read(lambda tx: endpoints.page(tx, context.account, context.page_request()))
-    return context.render_list("webhooks/list.html", page, maximum=endpoints.MAX_ENDPOINTS)
+    return context.render_list("webhooks/list.html", page)
 
 
 @pages.get("/dashboard/webhooks/new")

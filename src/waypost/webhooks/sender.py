@@ -109,15 +109,18 @@ class Sender:
         return not self._running
 
     def delete_expired(self) -> None:
-        """Delete old messages, once an hour by one process of all nodes."""
+        """Delete a batch of old messages, once an hour by one process of all nodes; all batches without a pause."""
 
-        def work(tx: Connection) -> None:
-            if leases.acquire(tx, _TIDY, every=_TIDY_SECONDS) and self._delete_expired(tx):
+        def work(tx: Connection) -> bool:
+            if not leases.acquire(tx, _TIDY, every=_TIDY_SECONDS):
+                return False
+            if more_remains := self._delete_expired(tx):
                 leases.release(tx, _TIDY)
+            return more_remains
 
         if time.monotonic() >= self._tidy_at:
-            self._database.write(work, durability="relaxed")
-            self._tidy_at = time.monotonic() + _TIDY_PAUSE
+            more_remains = self._database.write(work, durability="relaxed")
+            self._tidy_at = time.monotonic() + (0 if more_remains else _TIDY_PAUSE)
 
     def _measure(self) -> None:
         """Publish how many messages are due, for the health page."""

@@ -42,6 +42,9 @@ webhook_endpoints = owned(
     ),
 )
 
+IS_OF_VISITS = text("event IN ('link.clicked', 'code.scanned', 'file.downloaded')")
+"""Whether a message is of counted visits, exactly as in the index, which databases use for no other text."""
+
 # One event for one endpoint. `uid` is its `webhook-id`, `body` the exact text that is signed and sent. `due` is the
 # time of the next attempt; while one runs, that of the end of its lease, after which another process repeats it.
 webhook_messages = Table(
@@ -59,6 +62,7 @@ webhook_messages = Table(
     timestamp("created"),
     Index("webhook_messages_endpoint_id", "endpoint", "id"),
     Index("webhook_messages_created", "created"),
+    Index("webhook_messages_visits", "created", sqlite_where=IS_OF_VISITS, postgresql_where=IS_OF_VISITS),
     Index(
         "webhook_messages_due",
         *("due", "endpoint"),

@@ -16,7 +16,6 @@ from waypost.items.accounts import deletion, emails, login_changes, ops, passwor
 pages = Router()
 _ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
 _CHANGED = "Your e-mail address was changed."
-_DELETE = "/dashboard/account/delete"
 
 
 @pages.get("/dashboard/account")
