@@ -45,7 +45,7 @@ NOT_EXPORTED = {
     "trash": "deleted items",
     "emails": "wait until they are sent, for two days at most",
     "link_undos": "values before bulk actions, for a day",
-    "webhook_messages": "events, which the audit log has, for 30 days",
+    "webhook_messages": "events and visits, which the archive has in the tables they are from, for 30 days",
     "webhook_attempts": "results of requests, for 30 days",
     "link_pixels": "column pixels of links",
 }

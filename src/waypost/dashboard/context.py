@@ -68,7 +68,7 @@ _LAST_HOST = (
     .order_by(_RECENT.c.id.desc())
     .limit(1)
 )
-"""The domain of the newest link that was not imported. The read ends with it, and after so many imported links."""
+"""The domain of the newest link that was not imported. Reads at most `_MAX_IMPORTED` links."""
 
 
 class QuickOptions(NamedTuple):

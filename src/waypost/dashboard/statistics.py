@@ -370,13 +370,8 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
         "has_visit_filter": bool(loaded.visit_filter.labels) or any(chip.parameter == ITEM for chip in loaded.chips),
         "can_filter": loaded.since is not None,
         "chips": loaded.chips,
-        "choices": [*loaded.choices, *_label_choices(loaded)],
-        "selected": {
-            **statistics_filter.selected_group(loaded.group, loaded.subject.kind),
-            **loaded.visit_filter.labels,
-        },
+        **_filter_context(loaded, period),
         "since": loaded.since,
-        "is_comparison_cut": loaded.is_filtered and period.has_previous and _is_previous_cut(period, loaded.since or 0),
         "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
         "world_map": world_map(report.dimensions["countries"]),
         "heat_map": heat_map(loaded.times, period.span),
@@ -385,6 +380,16 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
         "annotations": loaded.annotations,
         "parts_of_clicks": (),
         "are_items_apart": False,
+    }
+
+
+def _filter_context(loaded: Loaded, period: Period) -> dict[str, Any]:
+    """Return the choices of the filter, what is selected, and whether it has no visits for a part of the comparison."""
+    group = statistics_filter.selected_group(loaded.group, loaded.subject.kind)
+    return {
+        "choices": [*loaded.choices, *_label_choices(loaded)],
+        "selected": {**group, **loaded.visit_filter.labels},
+        "is_comparison_cut": loaded.is_filtered and period.has_previous and _is_previous_cut(period, loaded.since or 0),
     }
 
 
