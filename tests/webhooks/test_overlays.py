@@ -155,8 +155,8 @@ def test_endpoints_of_overlays_do_not_count_to_the_limit(hooks: Hooks) -> None:
 def test_endpoints_of_overlays_are_not_asked_for_other_events(hooks: Hooks) -> None:
     for number in range(3):
         _add_overlay(hooks, f"https://hooks.example/{number}")
-    asked = hooks.database.read(lambda tx: outbox.listening(tx, [hooks.account]))
-    assert [each.id for each in asked] == [hooks.endpoint]
+    listening = hooks.database.read(lambda tx: outbox.listening(tx, [hooks.account]))
+    assert [each.id for each in listening] == [hooks.endpoint]
 
 
 def test_deleted_submission_is_in_no_message(hooks: Hooks, receiver: Receiver) -> None:

@@ -281,8 +281,8 @@ def test_endpoints_of_more_accounts_than_a_statement_has_parameters_are_listenin
         with few_parameters(tx):
             return outbox.listening(tx, owners)
 
-    (found,) = hooks.database.read(work)
-    assert found.id == hooks.endpoint
+    (endpoint,) = hooks.database.read(work)
+    assert endpoint.id == hooks.endpoint
 
 
 def test_no_visit_is_sent_if_none_is_stored(hooks: Hooks, link: int) -> None:

@@ -384,7 +384,7 @@ def report_context(loaded: Loaded, period: Period, apart: str = "") -> dict[str,
 
 
 def _filter_context(loaded: Loaded, period: Period) -> dict[str, Any]:
-    """Return the choices of the filter, what is selected, and whether it has no visits for a part of the comparison."""
+    """Return the choices of the filter, the selected ones, and whether visits of the comparison are missing."""
     group = statistics_filter.selected_group(loaded.group, loaded.subject.kind)
     return {
         "choices": [*loaded.choices, *_label_choices(loaded)],

@@ -43,7 +43,7 @@ webhook_endpoints = owned(
 )
 
 IS_OF_VISITS = text("event IN ('link.clicked', 'code.scanned', 'file.downloaded')")
-"""Whether a message is of counted visits, exactly as in the index, which databases use for no other text."""
+"""The condition that a message is of visits, exactly as in the index, which databases use for no other text."""
 
 # One event for one endpoint. `uid` is its `webhook-id`, `body` the exact text that is signed and sent. `due` is the
 # time of the next attempt; while one runs, that of the end of its lease, after which another process repeats it.
