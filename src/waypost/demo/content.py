@@ -74,6 +74,8 @@ _LINKS: Sequence[tuple[str, str, str, str, int, int, float]] = (
     ("gifts-25", "Gifts under 25 €", "shop.juniper.example/gift-guide/under-25", _SHOP, 2, 2, 29),
     ("lookbook", "Lookbook, PDF", "shop.juniper.example/lookbook.pdf", _SHOP, 4, 0, 8),
 )
+_EXPIRY = {"kiln-opening": "2030-12-31"}
+"""The last day of links that end, by alias."""
 _SHOP_URL = "https://shop.juniper.example"
 # (alias, file name, content, downloads a day)
 _FILES: Sequence[tuple[str, str, bytes, float]] = (
@@ -137,6 +139,7 @@ def _add_link(
         title=title,
         domain=domain,
         channel=channel_ids[channel - 1] if channel else None,
+        expiry=_EXPIRY.get(alias),
     ).id
     if campaign:
         campaigns.assign(tx, account, campaign_ids[campaign - 1], link, weight=round(visits / 10))
