@@ -374,8 +374,12 @@ def test_unconfirmed_report_is_deleted_after_a_week(
 def test_without_smtp_the_page_says_how_to_set_it_up(service: AsgiClient, ana: Person) -> None:
     browser = Browser(service)
     browser.sign_in("ana")
-    assert "WAYPOST_SMTP_URL" in browser.get("/reports").text
-    assert "WAYPOST_SMTP_URL" in browser.get("/reports/new").text
+    page, form = browser.get("/reports").text, browser.get("/reports/new").text
+    for text in (page, form):
+        assert '<code dir="ltr">WAYPOST_SMTP_URL</code>' in text
+        assert 'class="alert warn"' in text
+        assert "New report" not in text
+    assert "No reports yet" not in page, "no invitation to what cannot be done"
     assert "/dashboard/reports/new" not in browser.get("/statistics").text
 
 
