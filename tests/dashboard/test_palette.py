@@ -44,7 +44,7 @@ def test_search_returns_files_bio_pages_and_domains(ana: Person, dashboard: Brow
     assert _results(dashboard, "report") == {
         "Files": ["report_2026.txt"],
         "Bio pages": ["Spring report"],
-        "Administration": ["Reports"],
+        "Administration": ["Abuse reports"],
     }
     assert _results(dashboard, "spring-b") == {"Bio pages": ["Spring report"]}
 

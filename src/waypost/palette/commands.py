@@ -70,7 +70,7 @@ _SETTINGS = (
 )
 _ADMIN = (
     Command("/dashboard/admin/plans", "adjustments-horizontal", "Plans", keywords="administration limits"),
-    Command("/dashboard/admin/reports", "shield-exclamation", "Reports", keywords="administration abuse"),
+    Command("/dashboard/admin/reports", "shield-exclamation", "Abuse reports", keywords="administration abuse"),
     Command("/dashboard/admin/blocks", "hand-raised", "Blocklist", keywords="administration hosts words"),
     Command("/dashboard/admin/brand", "swatch", "Brand", keywords="administration name logo color"),
     Command("/dashboard/admin/health", "server-stack", "Health", keywords="administration status backup e-mail"),
