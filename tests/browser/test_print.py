@@ -55,6 +55,40 @@ def test_printed_statistics_have_no_menu_and_the_whole_chart(
         assert count <= 2
 
 
+def test_landscape_report_is_one_column_with_brand_map_and_lists_one_after_the_other(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{address}/dashboard/statistics")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 1017, "height": 688})
+        expect(page.locator(".filter-hint")).to_be_hidden()
+        expect(page.locator(".date-range summary > .icon").last).to_be_hidden()
+        assert page.locator("main").evaluate("main => main.getBoundingClientRect().left") == 0, "no empty column"
+        report = pypdfium2.PdfDocument(page.pdf(format="A4", landscape=True, prefer_css_page_size=True))
+        texts = [each.get_textpage().get_text_bounded() for each in report]
+        report.close()
+    assert texts[0].startswith("waypost")
+    assert "Select a row" not in "".join(texts)
+    assert len(texts) <= 3
+
+
+def test_printed_lists_follow_the_map_on_the_first_page(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/statistics")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        page.emulate_media(media="print")
+        report = pypdfium2.PdfDocument(page.pdf(format="A4", prefer_css_page_size=True))
+        first = report[0].get_textpage().get_text_bounded()
+        report.close()
+    assert "Countries" in first
+    assert "Most visited" in first
+
+
 def test_printed_report_names_period_and_filters(ana: Person, chrome: Browser, address: str, sample: None) -> None:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/campaigns/1/stats?device=Mobile&period=7")
