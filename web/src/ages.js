@@ -10,7 +10,7 @@ const UNITS = [
 const phone = matchMedia("(max-width: 44rem)"); // shows a visit in one line
 
 function newFormat() {
-  const style = phone.matches ? "narrow" : "long";
+  const style = phone.matches ? "short" : "long";
   return new Intl.RelativeTimeFormat(language, { numeric: "auto", style });
 }
 
