@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
@@ -41,11 +42,71 @@ _BROKEN = r"""(titles) => titles.filter((title) => {
   })
 }).map((title) => `${title.textContent} is broken`)"""
 
+# The visible buttons and links that show nothing but an icon, and have no title that names it.
+_UNNAMED = """() => [...document.querySelectorAll(":is(a, button, summary):has(svg)")].filter((element) => {
+  if (element.title || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) {
+    if (!texts.currentNode.data.trim() || texts.currentNode.parentElement.closest("svg, .visually-hidden")) continue;
+    range.selectNodeContents(texts.currentNode);
+    if ([...range.getClientRects()].some(({ width }) => width > 1)) return false;
+  }
+  return !element.closest(".world-map");
+}).map((element) => element.outerHTML.slice(0, 120))"""
+
 # The visible elements that stay in view while the page scrolls.
 _STICKING = """[...document.body.querySelectorAll("*")].filter((element) =>
   ["fixed", "sticky"].includes(getComputedStyle(element).position) && element.checkVisibility() &&
   element.getBoundingClientRect().height > 1
 ).map((element) => element.className || element.localName)"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_icon_without_a_text_has_a_title(
+    ana: Person, chrome: Browser, address: str, sample: None, width: int
+) -> None:
+    link = new_link(ana, "titled")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": width, "height": 844})
+        for path in (
+            *("", "/links", "/links/new", f"/links/{link}", "/statistics", "/visits", "/qr/new", "/bios/new", "/files"),
+            *("/campaigns", "/channels", "/utm", "/domains", "/account", "/account/keys", "/trash", "/admin/health"),
+        ):
+            page.goto(f"{address}/dashboard{path}")
+            assert page.evaluate(_UNNAMED) == [], path
+
+
+def test_filter_of_statistics_is_a_sheet_at_the_bottom_of_the_screen(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(f"{address}/dashboard/statistics")
+        page.locator(".tools summary").click()
+        box = page.locator(".filter-popover").bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"]) == (0, 390)
+        assert round(box["y"] + box["height"]) == 844
+        page.locator(".filter-popover").get_by_role("button", name="Show").click(trial=True)
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_fields_of_the_quick_form_end_inside_of_its_card(
+    ana: Person, chrome: Browser, address: str, width: int
+) -> None:
+    ana.add("utm", name="A template with a long name for the newsletter", utm_source="newsletter")
+    ana.add("domain", domain="https://a-domain-with-a-long-name.example.com")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(f"{address}/dashboard")
+        page.locator(".quick-create summary").click()
+        card, fields = page.locator(".quick-create"), page.locator(".quick-create details :is(input, select)")
+        expect(fields).to_have_count(3)
+        box = card.bounding_box()
+        assert box is not None
+        for right in fields.evaluate_all("fields => fields.map((field) => field.getBoundingClientRect().right)"):
+            assert right < box["x"] + box["width"]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_page_has_one_main_action(ana: Person, chrome: Browser, address: str) -> None:
