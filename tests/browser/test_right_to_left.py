@@ -50,6 +50,18 @@ def context(chrome: Browser) -> Iterator[BrowserContext]:
     opened.close()
 
 
+def test_arrow_of_the_domain_is_at_the_end_of_its_own_direction(
+    ana: Person, chrome: Browser, address: str, context: BrowserContext
+) -> None:
+    ana.add("domain", domain="https://go.shop.example")
+    with window(chrome, context=context) as seen:
+        _sign_in(seen.page, address)
+        seen.page.goto(f"{address}/dashboard/links/new")
+        domain = seen.page.locator("main .address > select").first
+        assert domain.evaluate("(select) => getComputedStyle(select).direction") == "ltr"
+        assert domain.evaluate("(select) => getComputedStyle(select).backgroundPositionX").startswith("calc(100% - ")
+
+
 def test_arrows_are_mirrored_and_urls_are_not(
     ana: Person, chrome: Browser, address: str, context: BrowserContext
 ) -> None:
