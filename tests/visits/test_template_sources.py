@@ -10,7 +10,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import public_pages
 from tests.support.visits import ACCEPT_HTML, visit
-from waypost.visits.responses import without_comments
+from waypost.core.source_comments import without_comments
 
 _COMMENT = re.compile(r"/\*|<!--|(?:^|\s)//(?:\s|$)", re.MULTILINE)
 

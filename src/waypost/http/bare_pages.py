@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from waypost.core.languages import direction, negotiate_language, translatable, translations
+from waypost.core.source_comments import without_comments
 
 _TITLE = translatable("Something went wrong")
 _TEXT = translatable("An unexpected error occurred. Please try again later.")
@@ -18,7 +19,9 @@ _REPORT = translatable("If it happens again, report this request id to the admin
 _RETRY = translatable("Try again")
 _HOME = translatable("Go to the front page")
 _STYLES = files("waypost.visits").joinpath("templates", "styles")
-_STYLE = "".join(_STYLES.joinpath(f"{name}.css").read_text("utf-8") for name in ("tokens", "layout"))
+_STYLE = "".join(
+    without_comments(_STYLES.joinpath(name).read_text("utf-8"), name) for name in ("tokens.css", "layout.css")
+)
 """The style of the pages for visitors, read at the start of the process."""
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {

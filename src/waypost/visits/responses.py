@@ -3,7 +3,6 @@
 Visitors do not download the comments of templates, style sheets and scripts.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.resources import files
@@ -16,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from waypost.core import formats
 from waypost.core.languages import direction
 from waypost.core.metrics import Meter
+from waypost.core.source_comments import without_comments
 from waypost.core.uris import to_uri
 from waypost.http import file_names
 from waypost.http.compression import compress
@@ -43,7 +43,6 @@ DOMAIN_KEY = "waypost.domain"
 """Key of the request's scope for the DomainView of the host, None for unknown hosts."""
 BRAND_KEY = "waypost.brand"
 """Key of the request's scope for the brand of pages on unknown hosts."""
-_MARK = re.compile(r"""["'`]|/\*|//""")
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
 _MAX_NAME = 60
 _POLICY = "default-src 'none'; sandbox"
@@ -349,34 +348,6 @@ class TemplateLoader(PackageLoader):
 def script(name: str) -> str:
     """Return a script that is no template."""
     return without_comments(files("waypost.visits").joinpath("templates", name).read_text("utf-8"), name)
-
-
-def without_comments(source: str, name: str) -> str:
-    """Return a source without comments. Its name says whether it is a style sheet or a script; others are unchanged."""
-    if not name.endswith((".css", ".js")):
-        return source
-    parts, end = [], 0
-    while mark := _MARK.search(source, end):
-        start = mark.start()
-        if mark[0] == "/*":
-            parts.append(source[end:start].rstrip())
-            end = source.index("*/", start) + 2
-        elif mark[0] == "//" and name.endswith(".js"):
-            parts.append(source[end:start].rstrip())
-            end = source.index("\n", start)
-        else:
-            after = mark.end() if mark[0] == "//" else _end_of_text(source, start)
-            parts.append(source[end:after])
-            end = after
-    return "".join([*parts, source[end:]]).lstrip()
-
-
-def _end_of_text(source: str, start: int) -> int:
-    """Return the position after a text, whose quote is at `start`."""
-    end = start + 1
-    while source[end] != source[start]:
-        end += 2 if source[end] == "\\" else 1
-    return end + 1
 
 
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:
