@@ -1,4 +1,4 @@
-"""The only way of outgoing e-mail, except the administrator's test: stored in the queue, then sent, perhaps repeatedly.
+"""The only way of outgoing e-mail but the administrator's test: stored in the queue, then sent and repeated (ADR 21).
 
 No e-mail is sent inside a transaction. The process of a request stores e-mails in one thread, and makes the first
 attempt in another, without the pause of the job that makes the others. So a mail server that does not answer never
