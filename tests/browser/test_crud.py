@@ -54,7 +54,7 @@ def test_rotator_distributes_visits_and_counts_them(
         page.get_by_role("link", name="New campaign").first.click()
         page.get_by_role("textbox", name="Name", exact=True).fill("Spring")
         page.get_by_role("textbox", name="Alias").fill("spring")
-        page.get_by_label("Rotation").select_option(label="Sequential")
+        page.get_by_label("Rotation", exact=True).select_option(label="Sequential")
         page.get_by_role("button", name="Create campaign").click()
         expect(page.get_by_role("status").first).to_contain_text("Your campaign is ready")
         page.get_by_label("Landing 0").check()
