@@ -36,15 +36,7 @@ def test_uploaded_file_is_downloadable_until_its_limit(
         page.get_by_label("Download limit").fill("2")
         page.get_by_role("textbox", name="Alias").fill("leaflet")
         if scripts:
-            expect(page.locator("[data-uploads] [data-state=selected]")).to_contain_text("leaflet.png")
-            assert ana.get("/files")["result"] == 0, "nothing is uploaded yet"
-            page.get_by_role("button", name="Upload").click()
-            done = page.locator("[data-uploads] [data-state=good]")
-            expect(done).to_contain_text("/leaflet")
-            expect(page.get_by_role("status").filter(has_text="Your file is ready.")).to_be_visible()
-            expect(done.get_by_role("button", name="Copy")).to_be_focused()
-            expect(done.get_by_role("button", name="Copy")).to_have_attribute("data-copy", re.compile("/leaflet$"))
-            expect(done.locator(".file-picture img")).to_be_visible()
+            _upload_selected(page, ana)
             page.get_by_role("link", name="Settings", exact=True).click()
         else:
             page.get_by_role("button", name="Upload").click()
@@ -60,6 +52,19 @@ def test_uploaded_file_is_downloadable_until_its_limit(
         assert fetched(address, "leaflet").content == PNG
         page.get_by_role("link", name="downloads").click()
         expect(page.locator(".tiles div").first.locator("dd")).to_have_text("3")
+
+
+def _upload_selected(page: Page, person: Person) -> None:
+    """Upload the selected file. Its short URL can be copied at once."""
+    expect(page.locator("[data-uploads] [data-state=selected]")).to_contain_text("leaflet.png")
+    assert person.get("/files")["result"] == 0, "nothing is uploaded yet"
+    page.get_by_role("button", name="Upload").click()
+    done = page.locator("[data-uploads] [data-state=good]")
+    expect(done).to_contain_text("/leaflet")
+    expect(page.get_by_role("status").filter(has_text="Your file is ready.")).to_be_visible()
+    expect(done.get_by_role("button", name="Copy")).to_be_focused()
+    expect(done.get_by_role("button", name="Copy")).to_have_attribute("data-copy", re.compile("/leaflet$"))
+    expect(done.locator(".file-picture img")).to_be_visible()
 
 
 def _drop(page: Page, *files: tuple[str, int]) -> None:

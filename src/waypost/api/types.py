@@ -31,7 +31,6 @@ _DAYS = 30
 _POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}
 _FIRST = "First day, `YYYY-MM-DD`; 29 days before the last one by default."
 _LAST = "Last day, `YYYY-MM-DD`; today in `timezone` by default."
-_EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -205,11 +204,7 @@ def date_range(
 
 
 def _day(field: str, value: str) -> date:
-    try:
-        day = date.fromisoformat(value) if len(value) == len("2026-01-31") else None
-    except ValueError:
-        day = None
-    if day is None or not _EARLIEST <= day <= _LATEST:
+    if (day := clock.parse_day(value)) is None:
         raise invalid(field, f"{field} must be a day, YYYY-MM-DD.")
     return day
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 NEVER = "9999-12-31 23:59:59"
@@ -16,6 +16,16 @@ _OFFSET = (
 )
 _UNESCAPED_OFFSET = r" {1,2}\d\d:?\d\d( [A-Z]{3,5})?"  # in a query, a `+` that is not escaped becomes a blank
 _TIMESTAMP = re.compile(f"(?P<moment>{_DATE}(?P<time>{_TIME})?)(?P<offset>{_OFFSET}|{_UNESCAPED_OFFSET})?", re.ASCII)
+_EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)  # of the days in requests
+
+
+def parse_day(text: str) -> date | None:
+    """Return the day of a text YYYY-MM-DD from 2000 to 2200, None for any other text."""
+    try:
+        day = date.fromisoformat(text) if len(text) == len("2026-01-31") else None
+    except ValueError:
+        return None
+    return day if day is not None and _EARLIEST <= day <= _LATEST else None
 
 
 def now() -> int:

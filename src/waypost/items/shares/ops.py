@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, select
@@ -20,7 +19,6 @@ TABLES: Mapping[ItemType, Table] = {"link": links, "qr": qrs, "bio": bios, "camp
 """The kinds of items whose statistics can be shared, which are also columns of the table; an account has none."""
 MAX_SHARES = 50
 """Share links of one item, or of the whole account."""
-_EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 _c = shares.c
 
 
@@ -191,11 +189,7 @@ def _values(fields: Fields) -> dict[str, Any]:
 
 
 def _check_day(field: str, value: str) -> None:
-    try:
-        day = date.fromisoformat(value) if len(value) == len("2026-01-31") else None
-    except ValueError:
-        day = None
-    if day is None or not _EARLIEST <= day <= _LATEST:
+    if clock.parse_day(value) is None:
         raise invalid(field, f"{field} must be a day, YYYY-MM-DD.")
 
 
