@@ -26,7 +26,7 @@ def _attempt(database: Database, result: queue.Result) -> None:
     """End the attempts that are due with a result."""
 
     def work(tx: Connection) -> None:
-        due = queue.find_due(tx, clock.now(), busy=[], per_endpoint=9)
+        due = queue.find_due(tx, clock.now(), busy=[], per_endpoint=9).messages
         for claimed in queue.claim(tx, clock.now(), [each.id for each in due]):
             queue.record(tx, claimed, result, clock.now())
 

@@ -1,13 +1,15 @@
 """Safe HTTP client: it reaches no internal address, and limits time and size of responses."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
-from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public, probe
+from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public, post, probe
 
 NAME = "pictures.example"
 INTERNAL_HOSTS = (
@@ -258,6 +260,51 @@ def test_slow_name_server_is_abandoned_at_the_deadline() -> None:
         assert not answered.is_set()
     finally:
         answered.set()
+
+
+def test_name_servers_that_hang_hold_no_other_request(internet: FakeInternet) -> None:
+    answered = threading.Event()
+
+    def resolve(host: str, port: int) -> list[str]:
+        answered.wait(30)
+        return [PUBLIC]
+
+    try:
+        for _ in range(30):
+            with pytest.raises(Refused):
+                fetch(f"http://{NAME}/", max_bytes=100, seconds=0.01, resolver=resolve)
+        assert _fetch(internet, lambda _: [ok(b"hello")]).body == b"hello"
+    finally:
+        answered.set()
+
+
+def test_server_that_reads_slowly_is_given_up_at_the_deadline(internet: FakeInternet) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        internet.routes[PUBLIC] = listening.getsockname()
+        reading = threading.Thread(target=_read_slowly, args=(listening,))
+        reading.start()
+        with pytest.raises(Refused, match="takes too long"):
+            post(f"http://{NAME}/", bytes(40_000_000), media_type="text/plain", seconds=0.5)
+        reading.join(30)
+
+
+def _read_slowly(listening: socket.socket) -> None:
+    """Read a request, and answer after its last byte."""
+    pause = threading.Event()
+    with suppress(OSError), listening.accept()[0] as connection:
+        while received := connection.recv(65_536):
+            pause.wait(0.02)
+            if len(received) < 65_536:
+                connection.sendall(ok(b""))
+
+
+def test_endless_interim_responses_are_rejected(internet: FakeInternet) -> None:
+    def answer(_: bytes) -> Iterator[bytes]:
+        while True:
+            yield b"HTTP/1.1 100 Continue\r\n\r\n" * 1000
+
+    with pytest.raises(Refused, match="did not answer"):
+        _fetch(internet, answer, seconds=30)
 
 
 def test_endless_headers_are_rejected(internet: FakeInternet) -> None:

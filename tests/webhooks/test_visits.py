@@ -187,7 +187,9 @@ def test_claimed_message_gets_no_more_visits(hooks: Hooks, link: int) -> None:
     count_lines(hooks, click(link))
     later = clock.now() + HOLD_SECONDS
     claim = hooks.database.write(
-        lambda tx: queue.claim(tx, later, [each.id for each in queue.find_due(tx, later, busy=[], per_endpoint=9)])
+        lambda tx: queue.claim(
+            tx, later, [each.id for each in queue.find_due(tx, later, busy=[], per_endpoint=9).messages]
+        )
     )
     count_lines(hooks, click(link))
     assert (len(claim), _sizes(hooks)) == (1, [1, 1])

@@ -11,10 +11,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeVar
 from urllib.parse import urljoin
 
@@ -29,9 +29,12 @@ Check = Callable[[], object]
 _CHECK_SECONDS = 1.0
 Resolver = Callable[[str, int], list[str]]
 HostPorts = Set[tuple[str, int]]
-_RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_SECONDS = 10.0
+_SENT_BYTES = 4096
+"""Written at once: a server that reads slowly gets no more time than the deadline."""
+_MAX_HEAD_BYTES = 256 * 1024
+"""Read in addition to a body: a server can send interim responses without end."""
 _AGENT = "waypost"
 MAX_OF_ACCOUNT = 4
 _MAX = 20  # half of the threads of the API
@@ -61,17 +64,26 @@ class Deadline:
 
 
 class DeadlineStream(httpcore2.NetworkStream):
-    """A connection that fails at the deadline: a server cannot delay it by sending single bytes."""
+    """A connection that fails at the deadline, and after `max_bytes`.
 
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    A server cannot delay it by sending or reading single bytes, nor use the processor by sending without end.
+    """
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline, max_bytes: int) -> None:
         self._stream = stream
         self._deadline = deadline
+        self._left = max_bytes
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._deadline.wait(lambda seconds: self._stream.read(max_bytes, seconds), httpcore2.ReadTimeout)
+        if self._left <= 0:
+            raise httpcore2.ReadError
+        received = self._deadline.wait(lambda seconds: self._stream.read(max_bytes, seconds), httpcore2.ReadTimeout)
+        self._left -= len(received)
+        return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._deadline.left())
+        for start in range(0, len(buffer), _SENT_BYTES):
+            self._stream.write(buffer[start : start + _SENT_BYTES], self._deadline.left())
 
     def close(self) -> None:
         self._stream.close()
@@ -82,9 +94,8 @@ class DeadlineStream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        return DeadlineStream(
-            self._stream.start_tls(ssl_context, server_hostname, self._deadline.left()), self._deadline
-        )
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, self._deadline.left())
+        return DeadlineStream(encrypted, self._deadline, self._left)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -147,7 +158,7 @@ def fetch(
 
     Raises Refused for an internal address, a broken connection, too many redirects, bytes or seconds.
     """
-    with _open_pool(resolver, seconds, verify=verify) as pool:
+    with _open_pool(resolver, seconds, max_bytes, verify=verify) as pool:
         for _ in range(max_redirects + 1):
             response = _get(pool, url, max_bytes=max_bytes)
             if response.status not in _REDIRECTS or "location" not in response.headers:
@@ -172,7 +183,7 @@ def request(
     `trusted_hosts` may have internal addresses. `check` is called every second, and can raise to end the request.
     Raises Refused as `fetch`.
     """
-    with _open_pool(resolver, seconds, trusted_hosts=trusted_hosts, check=check) as pool:
+    with _open_pool(resolver, seconds, max_bytes, trusted_hosts=trusted_hosts, check=check) as pool:
         method, media_type = ("GET", "") if form is None else ("POST", "application/x-www-form-urlencoded")
         exchange = _exchange(pool, method, url, body=form, media_type=media_type, headers=headers)
         with exchange as response:
@@ -217,7 +228,7 @@ def post(
     Follows no redirects. `trusted_hosts` may have internal addresses. Raises Refused as `fetch`.
     """
     with (
-        _open_pool(resolver, seconds, trusted_hosts=trusted_hosts) as pool,
+        _open_pool(resolver, seconds, max_bytes, trusted_hosts=trusted_hosts) as pool,
         _exchange(pool, "POST", url, body=body, media_type=media_type, headers=headers) as response,
     ):
         beginning = _beginning(response, max_bytes) if max_bytes else b""
@@ -227,12 +238,14 @@ def post(
 def _open_pool(
     resolver: Resolver,
     seconds: float,
+    max_bytes: int = 0,
     *,
     verify: bool = True,
     trusted_hosts: HostPorts = frozenset(),
     check: Check = lambda: None,
 ) -> httpcore2.ConnectionPool:
-    network = _GuardedBackend(resolver, Deadline(seconds, check), trusted_hosts)
+    # Twice, because each part of a chunked body has a head.
+    network = _GuardedBackend(resolver, Deadline(seconds, check), trusted_hosts, 2 * max_bytes + _MAX_HEAD_BYTES)
     # Connections are not reused, so that every request is checked.
     return httpcore2.ConnectionPool(
         ssl_context=_ssl_context(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
@@ -339,8 +352,9 @@ def _headers(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
 class _GuardedBackend(httpcore2.NetworkBackend):
     """Network backend that connects only to public addresses and trusted hosts, until a deadline."""
 
-    def __init__(self, resolver: Resolver, deadline: Deadline, trusted_hosts: HostPorts) -> None:
+    def __init__(self, resolver: Resolver, deadline: Deadline, trusted_hosts: HostPorts, max_bytes: int) -> None:
         self._resolver = resolver
+        self._max_bytes = max_bytes
         self._trusted_hosts = trusted_hosts
         self._deadline = deadline
         self._backend = httpcore2.SyncBackend()
@@ -358,13 +372,32 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         if not addresses or not (is_trusted or all(map(is_public, addresses))):
             raise Refused(f"{host} has an internal address")
         timeout = min(_CONNECT_SECONDS, self._deadline.left())
-        return DeadlineStream(
-            self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options), self._deadline
-        )
+        stream = self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options)
+        return DeadlineStream(stream, self._deadline, self._max_bytes)
 
     def _resolve(self, host: str, port: int) -> list[str]:
         """Resolve until the deadline. The system's resolver itself can take half a minute and cannot be stopped."""
-        return self._deadline.wait(_RESOLVERS.submit(self._resolver, host, port).result, TimeoutError)
+        return self._deadline.wait(_in_thread(partial(self._resolver, host, port)).result, TimeoutError)
+
+
+def _settle(future: Future[T], work: Callable[[], T]) -> None:
+    """Let a future have the result of `work`, or its error."""
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
+
+
+def _in_thread(work: Callable[[], T]) -> Future[T]:
+    """Run `work` in a thread of its own: name servers that do not answer hold no other request, nor the process."""
+    future: Future[T] = Future()
+    try:
+        threading.Thread(target=_settle, args=(future, work), name="dns", daemon=True).start()
+    except RuntimeError as error:
+        raise Unreachable("this machine has no thread for its name") from error
+    return future
 
 
 class FetchSlots:

@@ -3,9 +3,25 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, Select, false, func, insert, or_, select, true, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    Subquery,
+    bindparam,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    true,
+    tuple_,
+    union,
+    update,
+)
 
 from waypost.db import audit_log
 from waypost.db.schema import accounts, webhook_attempts, webhook_endpoints, webhook_messages
@@ -24,6 +40,16 @@ _JITTER = 5
 _MAX_RETRY_AFTER = 86_400
 _GONE = 410
 _MAX_DUE = 500
+_MAX_PAUSE = 2 * _MAX_RETRY_AFTER
+"""No message waits longer."""
+WINDOW = 250
+"""Messages that one search reads: a queue can have a million."""
+Position = tuple[int, int]
+"""A place in the queue: the time and the endpoint of a message."""
+START: Position = (-1, 0)
+_MAX_COUNT = 100_000
+_IS_WAITING = text("webhook_messages.state = 'waiting'")
+"""As in the index, which databases may not use for a parameter."""
 _m, _e, _a = webhook_messages.c, webhook_endpoints.c, webhook_attempts.c
 Reason = Literal["warned", "failing", "gone"]
 
@@ -36,6 +62,13 @@ class Due:
     endpoint: int
     event: str
     is_failing: bool
+
+
+class Search(NamedTuple):
+    """Messages that are due, and the position from which to search next: `START` after the last ones."""
+
+    messages: Sequence[Due]
+    next: Position
 
 
 @dataclass(frozen=True)
@@ -81,33 +114,66 @@ class Notice:
     reason: Reason
 
 
-def find_due(tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int) -> Sequence[Due]:
+def find_due(
+    tx: Connection, now: int, *, busy: Sequence[int], per_endpoint: int, after: Position = START, window: int = WINDOW
+) -> Search:
     """Return messages that are due (index webhook_messages_due), at most `per_endpoint` for each that is not busy.
 
-    Those for endpoints that work come first. A disabled endpoint gets tests only.
+    Reads `window` messages from a position on. If there are more, also the newest ones, so that a long queue of one
+    endpoint delays no other. Those for endpoints that work come first. A disabled endpoint gets tests only.
     """
-    rank = func.row_number().over(partition_by=_m.endpoint, order_by=(_m.due, _m.id)).label("rank")
-    is_wanted = or_(_e.enabled == true(), _m.event == catalog.TEST)
+    values = {"now": now, "due": after[0], "endpoint": after[1], "busy": busy, "per_endpoint": per_endpoint}
+    last = tx.execute(_LAST_OF_WINDOW, {**values, "last": window - 1}).first()
+    query = _FIRST_OF_ALL if last is None and after == START else _FIRST_OF_WINDOW
+    rows = tx.execute(query, {**values, "window": window})
+    messages = [Due(row.id, row.endpoint, row.event, bool(row.is_failing)) for row in rows]
+    return Search(messages, START if last is None else (last.due, last.endpoint))
+
+
+def _first_of_each(read: Subquery) -> Select[Any]:
+    """Return the query for the first messages of each endpoint among those that were read."""
+    c = read.c
+    rank = func.row_number().over(partition_by=c.endpoint, order_by=(c.due, c.id)).label("rank")
     ranked = (
-        select(_m.id, _m.endpoint, _m.event, _m.due, _e.failing, rank)
-        .join(webhook_endpoints, (_e.id == _m.endpoint) & (_e.account == _m.account))
-        .join(accounts, accounts.c.id == _m.account)
-        .where(_m.state == "waiting", _m.due <= now, _m.endpoint.not_in(busy))
-        .where(is_wanted, accounts.c.suspended == false())
+        select(c.id, c.endpoint, c.event, c.due, _e.failing.is_not(None).label("is_failing"), rank)
+        .join(webhook_endpoints, (_e.id == c.endpoint) & (_e.account == c.account))
+        .join(accounts, accounts.c.id == c.account)
+        .where(c.endpoint.not_in(bindparam("busy", expanding=True)), accounts.c.suspended == false())
+        .where(or_(_e.enabled == true(), c.event == catalog.TEST))
         .subquery()
     )
     r = ranked.c
-    is_failing = r.failing.is_not(None)
-    query: Select[Any] = select(r.id, r.endpoint, r.event, is_failing.label("is_failing")).where(r.rank <= per_endpoint)
-    rows = tx.execute(query.order_by(is_failing, r.due, r.id).limit(_MAX_DUE)).mappings()
-    return [Due(row["id"], row["endpoint"], row["event"], bool(row["is_failing"])) for row in rows]
+    query = select(r.id, r.endpoint, r.event, r.is_failing).where(r.rank <= bindparam("per_endpoint"))
+    return query.order_by(r.is_failing, r.due, r.id).limit(_MAX_DUE)
+
+
+_IS_DUE = (_IS_WAITING, _m.due <= bindparam("now"))
+_IS_AHEAD = (*_IS_DUE, tuple_(_m.due, _m.endpoint) > tuple_(bindparam("due"), bindparam("endpoint")))
+_LAST_OF_WINDOW = (
+    select(_m.due, _m.endpoint).where(*_IS_AHEAD).order_by(_m.due, _m.endpoint).limit(1).offset(bindparam("last"))
+)
+_MESSAGES = select(_m.id, _m.account, _m.endpoint, _m.event, _m.due)
+_WINDOW = _MESSAGES.where(*_IS_AHEAD).order_by(_m.due, _m.endpoint).limit(bindparam("window")).subquery()
+_NEWEST = _MESSAGES.where(*_IS_DUE).order_by(_m.due.desc(), _m.endpoint.desc()).limit(bindparam("window")).subquery()
+_FIRST_OF_ALL = _first_of_each(_WINDOW)
+_FIRST_OF_WINDOW = _first_of_each(union(select(_WINDOW), select(_NEWEST)).subquery())
 
 
 def count_due(tx: Connection, now: int) -> int:
-    """Return how many messages are due (index webhook_messages_due)."""
-    query = select(func.count()).select_from(webhook_messages)
-    query = query.join(accounts, accounts.c.id == _m.account).where(accounts.c.suspended == false())
-    return tx.execute(query.where(_m.state == "waiting", _m.due <= now)).scalar_one()
+    """Return how many messages are due, at most 100,000 (index webhook_messages_due)."""
+    query = select(_m.id).join(accounts, accounts.c.id == _m.account).where(accounts.c.suspended == false())
+    due = query.where(_IS_WAITING, _m.due <= now).limit(_MAX_COUNT).subquery()
+    return tx.execute(select(func.count()).select_from(due)).scalar_one()
+
+
+def has_impossible(tx: Connection, now: int) -> bool:
+    """Return whether `correct_impossible` has something to do (index webhook_messages_due)."""
+    return bool(tx.execute(select(exists().where(_IS_WAITING, _m.due > now + _MAX_PAUSE))).scalar_one())
+
+
+def correct_impossible(tx: Connection, now: int) -> None:
+    """Let messages be due that would wait longer than any pause: their time is of a clock that was ahead."""
+    tx.execute(update(webhook_messages).where(_IS_WAITING, _m.due > now + _MAX_PAUSE).values(due=now))
 
 
 def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:

@@ -7,9 +7,10 @@ is killed leaves messages whose lease ends, so they are sent again, with the sam
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import NamedTuple
 
 import structlog
 from sqlalchemy import Connection
@@ -31,16 +32,47 @@ TIMEOUT_SECONDS = 15.0
 MAX_ANSWER_BYTES = 4096
 POLL_SECONDS = 0.5
 _THREADS = 128
+"""Requests at the same time, without those that have become slow: a server that hangs holds no place of another."""
+_MAX_THREADS = 512
+"""All requests at the same time."""
+_SLOW_SECONDS = 1.0
 _FAILING_THREADS = 12
 """Threads for endpoints that fail, which take long."""
 _PER_ENDPOINT = 4
-"""Requests to an endpoint whose last one succeeded; others get one at a time."""
+"""Requests to an endpoint whose last one succeeded; others, and slow ones, get one at a time."""
+_SEARCHES = 20
+"""Parts of a long queue that are read until there is a message for an endpoint that is not busy."""
 _LOG_SECONDS = 60.0
 _TIDY, _TIDY_SECONDS, _TIDY_PAUSE = "webhooks", 3600, 60.0
 """The lease of the deletion of old messages, its length, and the pause between two tries."""
 _MEASURE_PAUSE = 10.0
 _OF_VISITS = frozenset(catalog.VISITS.values())
 _log = structlog.get_logger("webhooks")
+
+
+class _Running(NamedTuple):
+    """A request: its endpoint, its start on the monotonic clock, and whether the endpoint has failed before."""
+
+    endpoint: int
+    since: float
+    is_failing: bool
+
+
+class _Places(NamedTuple):
+    """The requests by endpoint, the endpoints that may have several, and how many more can be started."""
+
+    running: Counter[int]
+    proven: Set[int]
+    free: int
+    failing: int
+    """How many of them to endpoints that have failed before."""
+
+    @property
+    def busy(self) -> Sequence[int]:
+        return [endpoint for endpoint, count in self.running.items() if count >= self.limit(endpoint)]
+
+    def limit(self, endpoint: int) -> int:
+        return _PER_ENDPOINT if endpoint in self.proven else 1
 
 
 class Sender:
@@ -61,10 +93,9 @@ class Sender:
         self._hosts = setting_urls.host_ports(settings.webhook_hosts)
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._running: Counter[int] = Counter()
-        """Requests by endpoint."""
-        self._failing = 0
-        """The number of them to endpoints that have failed before."""
+        self._running: dict[int, _Running] = {}
+        """The requests by their attempt."""
+        self._position = queue.START
         self._proven: set[int] = set()
         """Endpoints whose last request succeeded."""
         self._meter = Meter(settings.metrics_dir, "webhooks")
@@ -83,10 +114,7 @@ class Sender:
     def step(self) -> int:
         """Start the requests that are due and have a thread. Return how many."""
         now = clock.now()
-        with self._lock:
-            busy = [endpoint for endpoint, count in self._running.items() if count >= self._limit(endpoint)]
-        find = partial(queue.find_due, now=now, busy=busy, per_endpoint=_PER_ENDPOINT)
-        if not (selected := self._choose(self._database.read(find, autocommit=True))):
+        if not (selected := self._find(now)):
             return 0
         # After a power cut, a message is sent again with the same id; one of visits would be another, with another id.
         durability: Durability = "full" if any(due.event in _OF_VISITS for due in selected) else "process"
@@ -94,12 +122,33 @@ class Sender:
         claims = self._database.write(lambda tx: queue.claim(tx, now, ids), durability=durability)
         self._fault_point("claimed")
         for claimed in claims:
-            with self._lock:
-                self._running[claimed.endpoint] += 1
-                self._failing += claimed.is_failing
+            self._start(claimed)
+        return len(claims)
+
+    def _find(self, now: int) -> Sequence[Due]:
+        """Return the messages that are due and have a thread, from the position on that the last search has reached."""
+        places = self._places()
+        if not places.free:
+            return ()
+        for _ in range(_SEARCHES):
+            find = partial(queue.find_due, now=now, busy=places.busy, per_endpoint=_PER_ENDPOINT, after=self._position)
+            search = self._database.read(find, autocommit=True)
+            self._position = search.next
+            selected = self._choose(search.messages, places)
+            if selected or search.next == queue.START:
+                return selected
+        return ()
+
+    def _start(self, claimed: Claim) -> None:
+        """Start a thread for a request. Without one, the message is sent after its lease."""
+        with self._lock:
+            self._running[claimed.attempt] = _Running(claimed.endpoint, time.monotonic(), claimed.is_failing)
+        try:
             # A daemon, so that a slow server cannot delay the end of the process.
             threading.Thread(target=self._work, args=(claimed,), daemon=True).start()
-        return len(claims)
+        except RuntimeError as error:
+            self._end(claimed, succeeded=False)
+            self._fault.record(str(error))
 
     def wait(self, seconds: float) -> bool:
         """Wait for running requests. Return whether all have ended."""
@@ -122,9 +171,16 @@ class Sender:
             more_remains = self._database.write(work, durability="relaxed")
             self._tidy_at = time.monotonic() + (0 if more_remains else _TIDY_PAUSE)
 
+    def correct_times(self) -> None:
+        """Let messages be due whose time cannot be right."""
+        now = clock.now()
+        if self._database.read(lambda tx: queue.has_impossible(tx, now), autocommit=True):
+            self._database.write(lambda tx: queue.correct_impossible(tx, now), durability="process")
+
     def _measure(self) -> None:
-        """Publish how many messages are due, for the health page."""
+        """Publish how many messages are due, for the health page, and correct times of a clock that was ahead."""
         if time.monotonic() >= self._measure_at:
+            self.correct_times()
             due = self._database.read(lambda tx: queue.count_due(tx, clock.now()), autocommit=True)
             self._meter.set_queue("webhooks", due)
             self._meter.save()
@@ -143,21 +199,34 @@ class Sender:
             self._fault.flush()
             return 0
 
-    def _limit(self, endpoint: int) -> int:
-        return _PER_ENDPOINT if endpoint in self._proven else 1
-
-    def _choose(self, waiting: Sequence[Due]) -> Sequence[Due]:
-        """Return the messages that have a free thread, of the process and of their endpoint."""
-        selected = []
+    def _places(self) -> "_Places":
+        """Return which requests can be started now."""
+        slow_before = time.monotonic() - _SLOW_SECONDS
         with self._lock:
-            running, failing = Counter(self._running), self._failing
+            running, proven = list(self._running.values()), frozenset(self._proven)
+        slow = Counter(each.endpoint for each in running if each.since <= slow_before)
+        by_endpoint = Counter(each.endpoint for each in running)
+        free = min(_THREADS - (len(running) - slow.total()), _MAX_THREADS - len(running))
+        failing = _FAILING_THREADS - sum(each.is_failing for each in running)
+        return _Places(by_endpoint, proven - slow.keys(), max(0, free), failing)
+
+    def _choose(self, waiting: Sequence[Due], places: "_Places") -> Sequence[Due]:
+        """Return the messages that have a free thread, of the process and of their endpoint."""
+        selected: list[Due] = []
+        running, failing = Counter(places.running), places.failing
         for due in waiting:
-            is_free = running[due.endpoint] < self._limit(due.endpoint) and running.total() < _THREADS
-            if is_free and not (due.is_failing and failing >= _FAILING_THREADS):
+            is_free = running[due.endpoint] < places.limit(due.endpoint) and len(selected) < places.free
+            if is_free and not (due.is_failing and failing <= 0):
                 selected.append(due)
                 running[due.endpoint] += 1
-                failing += due.is_failing
+                failing -= due.is_failing
         return selected
+
+    def _end(self, claimed: Claim, *, succeeded: bool) -> None:
+        with self._lock:
+            del self._running[claimed.attempt]
+            (self._proven.add if succeeded else self._proven.discard)(claimed.endpoint)
+        self._wake.set()
 
     def _work(self, claimed: Claim) -> None:
         """Make an attempt: the body of a thread."""
@@ -172,11 +241,7 @@ class Sender:
             _log.exception("webhook failed", url=claimed.url)
             raise
         finally:
-            with self._lock:
-                self._running -= Counter({claimed.endpoint: 1})
-                self._failing -= claimed.is_failing
-                (self._proven.add if succeeded else self._proven.discard)(claimed.endpoint)
-            self._wake.set()
+            self._end(claimed, succeeded=succeeded)
 
     def _send(self, claimed: Claim) -> Result:
         """Send the request. Only an answer is a success."""
