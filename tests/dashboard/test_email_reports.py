@@ -324,6 +324,18 @@ def test_own_address_needs_no_confirmation_and_the_test_goes_to_the_user(
     assert "Weekly report" in email["subject"]
 
 
+def test_deletion_of_a_report_is_confirmed(browser: Browser, ana: Person) -> None:
+    _create(browser)
+    (report,) = _reports(ana)
+    path = f"/reports/{report.id}/delete"
+    assert re.search(rf'href="/dashboard{path}"\s+data-dialog', browser.get("/reports").text)
+    page = browser.get(path).text
+    assert "Delete this report?" in page
+    assert report.email in page
+    assert browser.submit(path, at=path).status_code == 303
+    assert _reports(ana) == []
+
+
 def test_other_account_cannot_use_a_report(browser: Browser, ana: Person, ben: Person, client: AsgiClient) -> None:
     _create(browser)
     (report,) = _reports(ana)
@@ -331,6 +343,7 @@ def test_other_account_cannot_use_a_report(browser: Browser, ana: Person, ben: P
     other.sign_in("ben")
     for action in ("test", "delete"):
         assert other.submit(f"/reports/{report.id}/{action}", at="/account").status_code == 404
+    assert other.get(f"/reports/{report.id}/delete").status_code == 404
     assert len(_reports(ana)) == 1
 
 

@@ -4,6 +4,7 @@ import re
 from functools import partial
 from html import unescape
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, insert, update
 
@@ -131,17 +132,30 @@ def test_chosen_filters_are_chips_that_remove_them(ana: Person, dashboard: Brows
         "Campaign: Spring <b>",
         "Channel: Letter",
         f"Domain: {settings.base.partition('://')[2]}",
-        "Created from: 1 Jan 2020",
-        "Created until: 31 Jan 2999",
+        "Created: 1 Jan 2020 \u2013 31 Jan 2999",
     ]
     assert "status=" not in chips["Status: Public"]
     assert f"channel={channel}&" in chips["Campaign: Spring <b>"]
     assert "campaign=" not in chips["Campaign: Spring <b>"]
-    assert re.search(r"data-filter-count\s*>6<", page)
+    assert re.search(r"data-filter-count\s*>5<", page)
     assert list(_chips(dashboard.get("/links?campaign=999&status=unknown&from=soon").text)) == [
         "Campaign: Deleted item"
     ]
     assert _chips(dashboard.get("/links?q=target").text) == {}
+
+
+def test_dates_of_this_year_omit_it(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=DESTINATION, expiry="2999-12-31")
+    year = clock.local(clock.now(), ZoneInfo("UTC")).year
+    page = dashboard.get(f"/links?from={year}-01-01").text
+    assert list(_chips(page)) == ["Created from: 1 Jan"]
+    assert list(_chips(dashboard.get(f"/links?to={year}-12-31").text)) == ["Created until: 31 Dec"]
+    (chip,) = _chips(dashboard.get(f"/links?from={year}-01-01&to={year}-12-31").text).items()
+    assert chip == ("Created: 1 Jan \u2013 31 Dec", "/dashboard/links")
+    created = re.search(rf'<td class="date"><time [^>]*title="[^"]*{year}[^"]*">([^<]*)</time>', page)
+    assert created
+    assert str(year) not in created[1]
+    assert re.search(r'title="Expires 31 Dec 2999">\s*Until 31 Dec 2999<', page)
 
 
 def test_filters_are_in_a_sheet(ana: Person, dashboard: Browser) -> None:

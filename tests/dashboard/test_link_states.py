@@ -30,7 +30,7 @@ def test_row_shows_every_state(ana: Person, dashboard: Browser) -> None:
     states: dict[str, dict[str, Any]] = {
         "Disabled": {"status": "disabled"},
         "Private": {"status": "private"},
-        "Expires 31 Dec 2999": {"expiry": "2999-12-31"},
+        "Until 31 Dec 2999": {"expiry": "2999-12-31"},
         "Click limit: 0 of 1,000": {"clicklimit": 1000},
         "Password": {"password": "secret"},
         "Frame": {"type": "frame"},

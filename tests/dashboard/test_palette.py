@@ -49,6 +49,21 @@ def test_search_returns_files_bio_pages_and_domains(ana: Person, dashboard: Brow
     assert _results(dashboard, "spring-b") == {"Bio pages": ["Spring report"]}
 
 
+def test_names_and_aliases_that_begin_with_the_word_come_before_those_that_contain_it_and_destinations(
+    ana: Person, dashboard: Browser
+) -> None:
+    ana.add("url", url=DESTINATION, title="Autumn sale", custom="sale")
+    ana.add("url", url=DESTINATION, title="Catalog", custom="autumn-catalog")
+    ana.add("url", url=DESTINATION, title="The autumn mugs", custom="mail")
+    for number in range(6):
+        ana.add("url", url=f"{DESTINATION}?utm_campaign=autumn", title=f"Newer {number}")
+    assert _results(dashboard, "autumn")["Links"][:4] == ["Catalog", "Autumn sale", "The autumn mugs", "Newer 5"]
+    ana.add("campaign", name="Autumn launch")
+    for number in range(6):
+        ana.add("campaign", name=f"Late autumn {number}")
+    assert _results(dashboard, "autumn")["Campaigns"][:2] == ["Autumn launch", "Late autumn 5"]
+
+
 def test_empty_search_shows_all_pages_and_actions_but_no_things(ana: Person, dashboard: Browser) -> None:
     ana.add("url", url=DESTINATION, title="Spring")
     results = _results(dashboard, "")

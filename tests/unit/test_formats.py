@@ -1,7 +1,7 @@
 """Formats by language: those of the Unicode CLDR, which Babel contains."""
 
 import re
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 
 import pytest
 from babel import Locale
@@ -55,6 +55,22 @@ def test_times_and_hours_are_those_of_cldr(language: str, locale: str) -> None:
 @BY_LANGUAGE
 def test_numbers_are_those_of_cldr(language: str, locale: str) -> None:
     assert formats.number(1_234_567, language) == format_decimal(1_234_567, locale=locale)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "1 Oct"),
+        ("de", "1. Okt."),
+        ("fr", "1 oct."),
+        ("es", "1 oct"),
+        ("pt", "1 de out."),
+        ("pt-PT", "01/10"),
+        ("ar", "1 أكتوبر"),
+    ],
+)
+def test_day_without_its_year(language: str, text: str) -> None:
+    assert formats.day_of_year(date(2026, 10, 1), language) == text
 
 
 @BY_LANGUAGE

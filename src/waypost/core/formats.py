@@ -81,6 +81,13 @@ def day(value: date, language: str) -> str:
     return _DAYS.get(language, "{day} {month} {year}").format(day=value.day, month=month, year=value.year)
 
 
+def day_of_year(value: date, language: str) -> str:
+    """Format a day without its year."""
+    if language in _NUMERIC_DAYS:
+        return f"{value:{_NUMERIC_DAYS[language].removesuffix('/%Y')}}"
+    return day(value, language).removesuffix(f" {value.year}").removesuffix(" de")
+
+
 def comma(language: str) -> str:
     """Return the comma and the space between the parts of a text."""
     return "، " if language == "ar" else ", "

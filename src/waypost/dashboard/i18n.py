@@ -70,6 +70,11 @@ def format_day(value: date) -> str:
     return formats.day(value, current_language.get())
 
 
+def format_near_day(value: date, today: date) -> str:
+    """Format a day as `format_day`, without its year if that is the year of today."""
+    return formats.day_of_year(value, current_language.get()) if value.year == today.year else format_day(value)
+
+
 def format_time(value: datetime) -> str:
     """Format a time with its day."""
     return formats.day_and_time(value, current_language.get())

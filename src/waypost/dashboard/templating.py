@@ -1,6 +1,7 @@
 """The dashboard's Jinja environment: the functions and filters that all templates have."""
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -29,6 +30,7 @@ from waypost.dashboard.i18n import (
     format_day,
     format_hour,
     format_limit,
+    format_near_day,
     format_number,
     format_percent,
     format_size,
@@ -85,6 +87,10 @@ def check_choice(
 STATIC = "/dashboard/static/"
 _SIDEWAYS = ("arrow-left", "arrow-right-start-on-rectangle", "arrow-uturn-left", "chevron-left", "chevron-right")
 Pairs = Iterable[tuple[object, str]]
+_CODE = re.compile(
+    r"\bwaypost (?:backup|check|doctor|migrate|restore|serve|settings|upgrade)\b|\bWAYPOST_[A-Z0-9_]+(?:=[\w.-]+)?"
+)
+"""Commands and settings in messages."""
 _HUES = 12  # classes in web/src/tables.css
 
 
@@ -151,6 +157,8 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "local_date": local_date,
         "day": day,
         "day_of_input": day_of_input,
+        "near_date": near_date,
+        "near_day": near_day,
         "iso_day": lambda text: day(date.fromisoformat(text)),
         "relative_time": relative_time,
         "number": _evaluated_for_each_page(format_number),
@@ -158,6 +166,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "host_mark": host_mark,
         "without_scheme": without_scheme,
         "breakable": breakable,
+        "with_code": with_code,
         "percent": _evaluated_for_each_page(format_percent),
         "point_time": point_time,
         "file_size": _evaluated_for_each_page(format_size),
@@ -273,9 +282,18 @@ def relative_time(context: Context, second: int) -> Markup:
 @pass_context
 def local_date(context: Context, second: int) -> Markup:
     """Return the date of a Unix time in the viewer's time zone, with the time of day in its title."""
+    return _date(context, second, day(_local(context, second)[0]))
+
+
+@pass_context
+def near_date(context: Context, second: int) -> Markup:
+    """Return a date as `local_date`, without its year if that is this one."""
+    return _date(context, second, near_day(context, second))
+
+
+def _date(context: Context, second: int, text: str) -> Markup:
     local, zone = _local(context, second)
-    element = Markup('<time datetime="{}" title="{} {}">{}</time>')
-    return element.format(_iso(second), format_time(local), zone, day(local))
+    return Markup('<time datetime="{}" title="{} {}">{}</time>').format(_iso(second), format_time(local), zone, text)
 
 
 def _local(context: Context, second: int) -> tuple[datetime, str]:
@@ -287,6 +305,14 @@ def _local(context: Context, second: int) -> tuple[datetime, str]:
 def day(value: date) -> str:
     """Return a day as in `local_date`."""
     return format_day(value)
+
+
+@pass_context
+def near_day(context: Context, value: str | int) -> str:
+    """Return a day, of YYYY-MM-DD or a Unix time, in the viewer's time zone; without its year if that is this one."""
+    today, _ = _local(context, clock.now())
+    local = date.fromisoformat(value) if isinstance(value, str) else _local(context, value)[0].date()
+    return format_near_day(local, today.date())
 
 
 def day_of_input(value: str) -> str:
@@ -332,6 +358,15 @@ def host_mark(address: str, *, has_icon: bool = False) -> Markup:
 def without_scheme(address: str) -> str:
     """Return a URL without its scheme."""
     return address.partition("://")[2] or address
+
+
+def with_code(text: str) -> Markup:
+    """Return a text with its commands and settings as code."""
+    safe, shown, end = escape(text), Markup(""), 0
+    for match in _CODE.finditer(safe):
+        shown += safe[end : match.start()] + Markup('<code dir="ltr">{}</code>').format(match[0])
+        end = match.end()
+    return shown + safe[end:]
 
 
 def breakable(address: str) -> Markup:

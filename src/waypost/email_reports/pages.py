@@ -106,6 +106,12 @@ def send_test(context: PageContext, id: int) -> Response:
     return context.redirect(_LIST, message=gettext("A test e-mail was sent to %(email)s.", email=to))
 
 
+@pages.get("/dashboard/reports/{id:int}/delete")
+def confirm_deletion(context: PageContext, id: int) -> Response:
+    report = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return context.render("email_reports/delete.html", report=report)
+
+
 @pages.post("/dashboard/reports/{id:int}/delete")
 def delete_report(context: PageContext, id: int) -> Response:
     context.write(lambda tx: ops.remove(tx, context.account, id))
