@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, form_version
+from tests.support.form_errors import only_error
 from tests.support.visits import new_link, visit
 
 
@@ -96,20 +97,30 @@ def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person,
     changed_rows = {**rows, "place.weight": ["4", "1", "0"]}
     stale = dashboard.submit(save, at=at, **changed_rows, version=form_version(page, save))
     assert "changed since you opened it" in stale.text
-    for field, value, message in (
-        ("place.weight", ["3", "2000", "0"], "Link, row 2: Weight"),
-        ("place.quota", ["", "-1", ""], "Link, row 2: Quota"),
-        ("place.weight", ["3", "heavy", "0"], "Link, row 2: Weight"),
+    for field, value in (
+        ("place.weight", ["3", "2000", "0"]),
+        ("place.quota", ["", "-1", ""]),
+        ("place.weight", ["3", "heavy", "0"]),
     ):
         rejected = dashboard.submit(save, at=at, **{**rows, field: value}, version=form_version(stale, save))
         assert rejected.status_code == 400
-        assert message in rejected.text
+        error = only_error(rejected.text)
+        assert error
+        assert error[0] == f"place.{links[1]}.{field.removeprefix('place.')}"
         assert f'value="{value[1]}"' in rejected.text, "the entered value is kept"
     assert (
         dashboard.submit_for_message(f"/campaigns/{spring}/remove", at=at, id=[links[1], foreign_link])
         == "The link was removed."
     )
     assert [link["id"] for link in ana.get(f"/campaign/{spring}/stats")["links"]] == [links[0], links[2]]
+
+
+def test_links_of_another_campaign_have_its_name(ana: Person, dashboard: Browser) -> None:
+    spring = _campaign(ana)
+    new_link(ana, "landing")
+    assert "Campaign:" not in dashboard.get(f"/campaigns/{spring}/add").text
+    ana.add("url", url="https://target.example/", campaign=ana.add("campaign", name="Autumn <1>"))
+    assert "Campaign: <bdi>Autumn &lt;1&gt;</bdi>" in dashboard.get(f"/campaigns/{spring}/add").text
 
 
 def test_weighted_rotation_enables_weights(ana: Person, dashboard: Browser) -> None:

@@ -1,4 +1,4 @@
-"""Every form of the dashboard outside the editors: one summary of its errors, with links to the fields."""
+"""Forms of the dashboard outside the editors: a summary of several errors with links, or one error at its field."""
 
 import html
 import re
@@ -11,6 +11,7 @@ from tests.conftest import BASE, PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
+from tests.support.form_errors import only_error
 from tests.support.logins import add_factor, service_with_mail
 from waypost.core.settings import Settings
 from waypost.db.database import Database
@@ -21,9 +22,16 @@ pytestmark = ON_SQLITE
 _SECRET = "not the password"
 
 
-def _summary(response: Any, status: int = 400) -> list[str]:
-    """Return the ids in the summary, "" for an error without a field, and check that each is a field with a message."""
+def _faults(response: Any, status: int = 400) -> list[str]:
+    """Return the ids of the fields with errors, "" for an error without a field, and check that each has a message.
+
+    The only error of a form is at its field alone; others are in a summary, too.
+    """
     text = response.text
+    assert _SECRET not in text
+    if error := only_error(text):
+        assert response.status_code == status
+        return [error[0]]
     assert (response.status_code, text.count("data-summary")) == (status, 1)
     tag = re.search(r"<div class=\"alert bad error-summary\"[^>]*>", text)
     assert tag is not None
@@ -41,7 +49,7 @@ def _summary(response: Any, status: int = 400) -> list[str]:
         assert f'aria-describedby="{name}-error"' in field[0]
         assert f'id="{name}-error"' in text
     assert f"Please correct {len(ids)} problem{'s' if len(ids) > 1 else ''}</p>" in text
-    assert _SECRET not in text
+    assert len(ids) > 1 or ids == [""]
     return ids
 
 
@@ -68,7 +76,7 @@ def test_form_of_the_account_shows_all_errors_in_one_summary(
     ana: Person, ben: Person, dashboard: Browser, path: str, at: str, fields: dict[str, str], ids: list[str]
 ) -> None:
     response = dashboard.submit(path, at, **fields)
-    assert _summary(response) == ids
+    assert _faults(response) == ids
     for name, value in fields.items():
         if value not in (_SECRET, PASSWORD, "short", "", "on") and name not in ("scope", "plan"):
             assert f'value="{value}"' in response.text, "the input is kept"
@@ -80,39 +88,41 @@ def test_missing_code_is_in_the_summary_with_a_wrong_password(ana: Person, dashb
     add_factor(ana)
     at = "/account/factor" if "factor" in path else path
     fields = {"name": "script", "scope": "write"}
-    assert _summary(dashboard.submit(path, at, password=_SECRET, code="", **fields)) == ["password", "code"]
-    assert _summary(dashboard.submit(path, at, password=PASSWORD, code="000000", **fields)) == ["code"]
+    assert _faults(dashboard.submit(path, at, password=_SECRET, code="", **fields)) == ["password", "code"]
+    assert _faults(dashboard.submit(path, at, password=PASSWORD, code="000000", **fields)) == ["code"]
 
 
-def test_refused_sign_in_and_code_show_a_summary(ana: Person, browser: Browser) -> None:
+def test_refused_sign_in_and_code_have_the_error_at_the_field(ana: Person, browser: Browser) -> None:
     response = browser.submit("/signin", name="ana", password=_SECRET)
-    assert _summary(response) == ["password"]
+    assert _faults(response) == ["password"]
     assert 'value="ana"' in response.text
     add_factor(ana)
     sealed = hidden_field(browser.sign_in("ana"), "sealed")
-    assert _summary(browser.submit("/signin/code", at="/signin", sealed=sealed, code="000000")) == ["code"]
+    assert _faults(browser.submit("/signin/code", at="/signin", sealed=sealed, code="000000")) == ["code"]
 
 
 def test_registration_shows_all_errors_in_one_summary(ana: Person, settings: Settings, database: Database) -> None:
     with AsgiClient(build(settings.model_copy(update={"registration": "on"}), database)) as client:
         browser = Browser(client)
         response = browser.submit("/register", email="nothing", username="e v", password="short")
-        assert _summary(response) == ["email", "username", "password"]
+        assert _faults(response) == ["email", "username", "password"]
         assert 'value="nothing"' in response.text
         assert 'value="e v"' in response.text
         fields = {"email": "eve@example.com", "username": "ana", "password": _SECRET}
-        assert _summary(browser.submit("/register", **fields)) == ["username"]
+        assert _faults(browser.submit("/register", **fields)) == ["username"]
 
 
-def test_forms_of_the_password_reset_show_a_summary(ana: Person, settings: Settings, database: Database) -> None:
+def test_forms_of_the_password_reset_have_the_error_at_the_field(
+    ana: Person, settings: Settings, database: Database
+) -> None:
     with service_with_mail(settings, database) as (client, _):
         browser = Browser(client)
-        assert _summary(browser.submit("/forgot", name=" ")) == ["name"]
-        assert _summary(browser.submit("/register", email="nothing")) == ["email"]
+        assert _faults(browser.submit("/forgot", name=" ")) == ["name"]
+        assert _faults(browser.submit("/register", email="nothing")) == ["email"]
         link = database.read(lambda tx: email_links.reset_link(tx, "", ana.account)).removeprefix("/dashboard")
         fields = {"pass": link.partition("=")[2], "password": "short", "revoke": "on"}
         response = browser.submit("/reset", at=link, **fields)
-        assert _summary(response) == ["password"]
+        assert _faults(response) == ["password"]
         assert re.search(r'name="revoke"[^>]*checked', response.text)
 
 
@@ -126,27 +136,27 @@ def test_refused_upload_shows_a_summary_and_keeps_the_fields(ana: Person, dashbo
     file = {"file": ("a.txt", b"content")}
     fields = {"expiry": "2020-01-01T10:00", "maxdownloads": "x", "custom": "a b"}
     response = _upload(dashboard, file, **fields)
-    assert _summary(response) == ["expiry", "maxdownloads"]
+    assert _faults(response) == ["expiry", "maxdownloads"]
     assert "a.txt was not uploaded." in response.text
     for value in fields.values():
         assert f'value="{value}"' in response.text
-    assert _summary(_upload(dashboard, file, custom="a b")) == ["custom"]
+    assert _faults(_upload(dashboard, file, custom="a b")) == ["custom"]
     response = _upload(dashboard, {}, custom="picture")
-    assert _summary(response) == ["file"]
+    assert _faults(response) == ["file"]
     assert 'value="picture"' in response.text
 
 
-def test_other_forms_show_a_summary(ana: Person, dashboard: Browser) -> None:
-    assert _summary(dashboard.get("/domains/new?domain=no+host")) == ["domain"]
+def test_other_forms_show_their_errors(ana: Person, dashboard: Browser) -> None:
+    assert _faults(dashboard.get("/domains/new?domain=no+host")) == ["domain"]
     ana.add("url", url="https://example.com/", custom="spring")
     report = {"url": f"{BASE}/spring", "reason": "spam", "comment": ""}
     ana.client.post("/report", data=report)
-    assert _summary(dashboard.submit("/admin/reports/1", decision="block", value="no host")) == ["value"]
-    assert _summary(dashboard.submit("/admin/reports/1", decision="x", value="")) == [""]
+    assert _faults(dashboard.submit("/admin/reports/1", decision="block", value="no host")) == ["value"]
+    assert _faults(dashboard.submit("/admin/reports/1", decision="x", value="")) == [""]
 
 
-def test_wrong_password_of_shared_statistics_shows_a_summary(ana: Person, browser: Browser) -> None:
+def test_wrong_password_of_shared_statistics_is_said_at_the_field(ana: Person, browser: Browser) -> None:
     link = ana.add("url", url="https://example.com/")
     path = ana.post("/share/add", {"type": "link", "itemid": link, "password": "tulip"})["url"].removeprefix(BASE)
     token = hidden_field(browser.client.get(path), "token")
-    assert _summary(browser.client.post(path, data={"token": token, "password": _SECRET}), 401) == ["password"]
+    assert _faults(browser.client.post(path, data={"token": token, "password": _SECRET}), 401) == ["password"]

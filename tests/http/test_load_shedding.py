@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ SLOW_FORM = (
     b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 9000\r\n\r\na"
 )
-Call = Callable[[str], Coroutine[Any, Any, int]]
+Call = Callable[..., Coroutine[Any, Any, int]]
+_HTML = [(b"accept", b"text/html,*/*"), (b"accept-language", b"de")]
 
 
 @pytest.fixture
@@ -81,6 +82,13 @@ def test_network_that_causes_an_overload_is_refused_and_others_are_not(tmp_path:
         waiting = [asyncio.create_task(call("192.0.2.1")) for _ in range(1000)]
         await asyncio.sleep(0)
         assert await call("192.0.2.1") == 503
+        body = bytearray()
+        assert await call("192.0.2.1", headers=_HTML, body=body) == 503
+        assert b"<h1>Vor\xc3\xbcbergehend" in body
+        assert b'href="">Noch einmal versuchen</a>' in body
+        body.clear()
+        assert await call("192.0.2.1", path="/api/urls", headers=_HTML, body=body) == 503
+        assert json.loads(body)["code"] == "unavailable"
         others = [asyncio.create_task(call(f"198.51.100.{number}")) for number in range(40)]
         await asyncio.sleep(0)
         assert not any(task.done() for task in others)
@@ -116,16 +124,22 @@ def _run_blocked(folder: Path, scenario: Callable[[Call], Coroutine[Any, Any, No
 
     shedder = LoadShedder(block, Meter(folder / "metrics"), ())
 
-    async def call(client: str) -> int:
+    async def call(
+        client: str, *, path: str = "/", headers: Sequence[tuple[bytes, bytes]] = (), body: bytearray | None = None
+    ) -> int:
         statuses = []
 
         async def send(message: Any) -> None:
             statuses.append(message.get("status"))
+            if body is not None:
+                body.extend(message.get("body", b""))
 
         async def receive() -> Any:
             return {"type": "http.disconnect"}
 
-        await shedder({"type": "http", "client": (client, 1), "headers": []}, receive, send)
+        await shedder(
+            {"type": "http", "method": "GET", "path": path, "client": (client, 1), "headers": headers}, receive, send
+        )
         return int(statuses[0])
 
     asyncio.run(scenario(call))

@@ -66,5 +66,5 @@ export function connectPreview(form, list) {
     if (pendingRequest) update();
   });
   // A form that was not saved differs from the stored page.
-  if (form.querySelector("[data-summary]")) update();
+  if (form.querySelector("[data-summary], [aria-invalid=true]")) update();
 }

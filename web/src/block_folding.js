@@ -13,8 +13,11 @@ function titleOf(block) {
   return (parts.find(Boolean) ?? "").slice(0, TITLE_LENGTH);
 }
 
-/** Returns whether nothing was entered in a block, which is not saved then: `is_empty` of the server. */
+/** Returns whether nothing was entered in a block, which is not saved then: `is_empty` of the server. A block of a type
+ * that this version cannot edit is kept as it is. */
 function isEmpty(block) {
+  const { value: type } = block.querySelector('[name$=".type"]');
+  if (!document.querySelector(`[name="do"][value="add-${type}"]`)) return false;
   const fields = block.querySelectorAll(`[name^="${block.id}."]:not([name$=".type"])`);
   return [...fields].every(({ type, checked, value }) => (type === "checkbox" ? !checked : !value.trim()));
 }

@@ -4,12 +4,7 @@ import { showToast } from "./toast.js";
 
 /** Copies the text of a button that was pressed, and says whether that worked. */
 export async function copyText(button) {
-  if (!(await copyAndShow(button))) showToast($(".toasts").dataset.uncopied, 6000);
-}
-
-/** Copies the text of a button and shows that it was copied. Returns false if the browser does not allow it. */
-export async function copyAndShow(button) {
-  if (!(await writeText(button.dataset.copy, button))) return false;
+  if (!(await writeText(button.dataset.copy, button))) return showToast($(".toasts").dataset.uncopied, 6000);
   const label = $("span", button);
   const text = (button.dataset.label ??= label.textContent);
   button.classList.add("done");
@@ -19,7 +14,6 @@ export async function copyAndShow(button) {
     label.textContent = text;
   }, 2000);
   showToast(button.dataset.done);
-  return true;
 }
 
 /** Copies a text, and leaves the focus on a button. Returns false if the browser does not allow it. */

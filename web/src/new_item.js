@@ -51,7 +51,9 @@ function show(part) {
   }
   for (const link of part.querySelectorAll('a[href^="#"]')) link.hash = `#new-${link.hash.slice(1)}`;
   $("[data-content]", dialog).replaceChildren(part);
-  ($("[data-summary]", part) ?? $(":is(input:not([type=hidden]), textarea, a[href])", part))?.focus();
+  (
+    $("[data-summary], [aria-invalid=true]", part) ?? $(":is(input:not([type=hidden]), textarea, a[href])", part)
+  )?.focus();
 }
 
 document.addEventListener("submit", (event) => {

@@ -1,5 +1,5 @@
 // Quick create: the response replaces the form, so that an error, or the new or existing short URL is shown in place.
-import { copyAndShow } from "./copy.js";
+import { writeText } from "./copy.js";
 import { $ } from "./dom.js";
 import { isBusy, setBusy, showToast, TIMEOUT } from "./toast.js";
 
@@ -47,10 +47,10 @@ function show(form, response) {
   updateChecklists();
 }
 
-/** Copies a new short URL. Where the browser forbids that without a click, the button remains. */
+/** Copies a new short URL, and says so once. Where the browser forbids that without a click, the button remains. */
 async function copyCreated(result) {
-  const state = $("[data-copied]", result);
-  if (await copyAndShow($("[data-copy]", result))) state.textContent = state.dataset.copied;
+  const [state, button] = [$("[data-copied]", result), $("[data-copy]", result)];
+  if (await writeText(button.dataset.copy, button)) state.textContent = state.dataset.copied;
 }
 
 /** Shows the fields of the form again, for another link. */

@@ -20,7 +20,9 @@ function content(form) {
 
 /** A form that was not saved, or a restored draft, comes with values that are not stored. */
 const isChanged = (form) =>
-  "unsaved" in form.dataset || Boolean($("[data-summary]", form)) || content(form) !== stored.get(form);
+  "unsaved" in form.dataset ||
+  Boolean($("[data-summary], [aria-invalid=true]", form)) ||
+  content(form) !== stored.get(form);
 
 /** Returns the draft of a form; null without one. Storage can be turned off. */
 function readDraft(form) {

@@ -16,6 +16,8 @@ from waypost.core.source_comments import without_comments
 _TITLE = translatable("Something went wrong")
 _TEXT = translatable("An unexpected error occurred. Please try again later.")
 _REPORT = translatable("If it happens again, report this request id to the administrator:")
+_UNAVAILABLE = translatable("Temporarily unavailable")
+_BUSY = translatable("This service cannot answer right now. Please try again in a moment.")
 _RETRY = translatable("Try again")
 _HOME = translatable("Go to the front page")
 _STYLES = files("waypost.visits").joinpath("templates", "styles")
@@ -63,14 +65,27 @@ def internal_error(request: Request, request_id: str, *, home: str = "", languag
     `home` is the path of a page that the visitor can continue with. Without a `language`, it is the browser's.
     """
     language = language or negotiate_language(request.headers.get("accept-language", ""))
-    texts = {text: text for text in (_TITLE, _TEXT, _REPORT, _RETRY, _HOME)}
-    with suppress(Exception):  # a damaged catalog: the texts are English
-        catalog = translations("waypost.visits", language)
-        texts = {text: catalog.gettext(text) for text in texts}
+    texts = _translated(language, _TITLE, _TEXT, _REPORT, _RETRY, _HOME)
     report = f"{escape(texts[_REPORT])}</p>\n    <p><code>{escape(request_id)}</code>"
     links = {"": texts[_RETRY]} if request.method in ("GET", "HEAD") else {}
     links |= {home: texts[_HOME]} if home else {}
     return page(language, texts[_TITLE], [escape(texts[_TEXT]), report], status=500, links=links)
+
+
+def overloaded(request: Request, headers: Mapping[str, str]) -> HTMLResponse:
+    """Return the page of a request that load shedding refuses."""
+    language = negotiate_language(request.headers.get("accept-language", ""))
+    texts = _translated(language, _UNAVAILABLE, _BUSY, _RETRY)
+    links = {"": texts[_RETRY]} if request.method in ("GET", "HEAD") else {}
+    return page(language, texts[_UNAVAILABLE], [escape(texts[_BUSY])], status=503, links=links, headers=headers)
+
+
+def _translated(language: str, *texts: str) -> Mapping[str, str]:
+    """Return the translations of texts; a damaged catalog leaves them in English."""
+    with suppress(Exception):
+        catalog = translations("waypost.visits", language)
+        return {text: catalog.gettext(text) for text in texts}
+    return {text: text for text in texts}
 
 
 def page(

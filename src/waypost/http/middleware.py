@@ -167,7 +167,7 @@ class LoadShedder:
         network = network_of(client_ip(scope, self._proxies))
         if self._is_refused(network):
             self._meter.count("shed")
-            await _overloaded()(scope, receive, send)
+            await _overloaded(Request(scope))(scope, receive, send)
             return
         request = _ShedRequest(self, network, receive, send, has_deadline=not self._has_uploads)
         self.begin(network)
@@ -274,10 +274,12 @@ class _ShedRequest:
 _NO_SCOPE: Scope = {"type": "http"}
 
 
-def _overloaded() -> JSONResponse:
+def _overloaded(request: Request) -> Response:
+    headers = {"Retry-After": str(_RETRY_SECONDS), "Cache-Control": "no-store"}
+    if "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/"):
+        return bare_pages.overloaded(request, headers)
     message = "The service is overloaded. Please try again in a moment."
     body = {"error": 1, "message": message, "code": Kind.UNAVAILABLE.code}
-    headers = {"Retry-After": str(_RETRY_SECONDS), "Cache-Control": "no-store"}
     return JSONResponse(body, Kind.UNAVAILABLE.status, headers=headers)
 
 

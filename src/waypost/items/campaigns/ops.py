@@ -63,7 +63,7 @@ class CampaignLink:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A link that can be assigned to a campaign; `campaign` is its present one."""
+    """A link that can be assigned to a campaign; `campaign` is the name of its present one."""
 
     id: int
     host: str
@@ -71,7 +71,7 @@ class Candidate:
     alias: str
     title: str
     url: str
-    campaign: int | None
+    campaign: str | None
 
 
 class Fields(TypedDict, total=False):
@@ -199,8 +199,9 @@ def candidates(
     outside = (links.c.account == account) & links.c.campaign.is_distinct_from(campaign)
     c = links.c
     newest = (
-        select(c.id, c.host, domains.c.scheme, c.alias, c.title, c.url, c.campaign)
+        select(c.id, c.host, domains.c.scheme, c.alias, c.title, c.url, campaigns.c.name.label("campaign"))
         .outerjoin(domains, domains.c.host == c.host)
+        .outerjoin(campaigns, (campaigns.c.id == c.campaign) & (campaigns.c.account == c.account))
         .where(outside, *(word.link_condition(links) for word in words))
         .order_by(c.id.desc())
         .limit(limit)
