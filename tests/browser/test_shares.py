@@ -95,6 +95,14 @@ def test_share_button_copies_address(
         page.get_by_role("button", name="Share", exact=True).click()
         if scripts:
             expect(page.locator(".toast")).to_contain_text("The address was copied.")
+            page.get_by_role("button", name="Undo").click()
+            expect(page.locator(".toast")).to_contain_text("The share link was revoked.")
+            assert ana.get("/shares")["data"]["shares"] == []
+            for has_undo in (True, False):
+                expect(page.locator(".toast")).to_have_count(0, timeout=15_000)
+                page.get_by_role("button", name="Share", exact=True).click()
+                expect(page.locator(".toast")).to_contain_text("The address was copied.")
+                expect(page.get_by_role("button", name="Undo")).to_have_count(int(has_undo))
             page.get_by_role("button", name="Options").click()
         page.wait_for_url("**/dashboard/shares/link/1")
         expect(page.locator(".share-address a")).to_have_count(1)

@@ -116,8 +116,11 @@ def test_share_button_creates_one_address_without_limits(ana: Person, dashboard:
     page = f"/links/{spring}/stats"
     path = f"/shares/link/{spring}/address"
     ana.post("/share/add", {"type": "link", "itemid": spring, "days": 7})
-    for _ in range(2):
+    for is_new in (True, False):
         assert dashboard.submit(path, at=page).headers["location"] == f"/dashboard/shares/link/{spring}"
+        assert ("data-undo" in dashboard.get(f"/shares/link/{spring}").text) == is_new, (
+            "an address that is in use stays"
+        )
     shares = ana.get("/shares")["data"]["shares"]
     assert [(share["days"], share["slug"], share["haspassword"], share["expiry"]) for share in shares] == [
         *((None, "", False, ""), (7, "", False, ""))

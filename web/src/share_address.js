@@ -10,23 +10,36 @@ document.addEventListener("submit", async (event) => {
   const button = $("button", form);
   if (isBusy(button)) return;
   setBusy(button);
-  const address = await create(form);
+  const shared = await create(form);
   setBusy(button, false);
-  if (!address) return form.submit();
+  if (!shared) return form.submit();
   const options = form.action.replace(/\/address$/, "");
   // The shared page understands the same period and filter.
-  if (!(await writeText(address + location.search, button))) return location.assign(options);
+  if (!(await writeText(shared.address + location.search, button))) return location.assign(options);
   const text = location.search ? form.dataset.shareFiltered : form.dataset.shareAddress;
-  showToast(text, 8000, { label: form.dataset.options, run: () => location.assign(options) });
+  const undo = shared.undo && { label: shared.undo.textContent.trim(), run: () => revoke(shared.undo.form) };
+  showToast(text, 8000, { label: form.dataset.options, run: () => location.assign(options) }, undo);
 });
 
-/** Returns the address; null if there is none, such as after the end of the session. */
+/** Returns the address, and the button that revokes it if it is new; null if there is none, such as after the session. */
 async function create(form) {
+  const page = await post(form);
+  const address = page && $(".alert [data-copy]", page)?.dataset.copy;
+  return address ? { address, undo: $(".alert [data-undo] button", page) } : null;
+}
+
+/** Removes a new address, and shows the message of the response. */
+async function revoke(form) {
+  const page = await post(form);
+  showToast((page && $("main > .alert p", page)?.textContent.trim()) || $(".toasts").dataset.failed, 6000);
+}
+
+/** Sends a form; returns the page of the response, null if it failed. */
+async function post(form) {
   try {
     const body = new URLSearchParams(new FormData(form));
     const response = await fetch(form.action, { method: "POST", body, signal: AbortSignal.timeout(TIMEOUT) });
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return response.ok ? ($(".alert [data-copy]", page)?.dataset.copy ?? null) : null;
+    return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
   } catch {
     return null;
   }

@@ -5,13 +5,13 @@ export const TIMEOUT = 20_000;
 
 /**
  * Shows a message at the bottom of the page for `duration` milliseconds; screen readers read it out.
- * `action` is a button, {label, run}; the message stays while the pointer or the focus is on it.
+ * `actions` are buttons, {label, run}, or null; the message stays while the pointer or the focus is on it.
  */
-export function showToast(message, duration = 2500, action = null) {
+export function showToast(message, duration = 2500, ...actions) {
   const toast = document.createElement("div");
   toast.className = "toast";
   toast.textContent = message;
-  if (action) toast.append(actionButton(toast, action));
+  toast.append(...actions.filter(Boolean).map((action) => actionButton(toast, action)));
   document.querySelector(".toasts")?.append(toast);
   const close = () => {
     if (toast.matches(":hover, :focus-within")) setTimeout(close, 1000);

@@ -116,14 +116,17 @@ def add(tx: Connection, account: int, kind: ItemType, item: int, **fields: Unpac
     return get_owned(tx, account, share)
 
 
-def share_all(tx: Connection, account: int, kind: ItemType, item: int, *, timezone: str) -> Share:
-    """Return a share link with a secret address and without limits: the newest that exists, or else a new one."""
+def share_all(tx: Connection, account: int, kind: ItemType, item: int, *, timezone: str) -> tuple[Share, bool]:
+    """Return a share link with a secret address and without limits, and whether it is new.
+
+    It is the newest that exists, or else a new one.
+    """
     defaults = {"title": "", "slug": "", "password": None, "firstday": "", "lastday": "", "days": None, "expiry": None}
     owned = (_c.account == account, _is_about(kind, item))
     is_plain = (_c[name].is_(None) if value is None else _c[name] == value for name, value in defaults.items())
     query = crud.select_columns(shares, Share).where(*owned, *is_plain).order_by(_c.id.desc()).limit(1)
     row = tx.execute(query).mappings().first()
-    return add(tx, account, kind, item, timezone=timezone) if row is None else Share(**row)
+    return (add(tx, account, kind, item, timezone=timezone), True) if row is None else (Share(**row), False)
 
 
 def change(tx: Connection, account: int, share: int, **fields: Unpack[Fields]) -> Share:

@@ -11,6 +11,7 @@ from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.core.errors import not_found
 from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.flash import NO_UNDO
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
@@ -63,13 +64,16 @@ def share_at_once(context: PageContext, kind: str, id: int) -> Response:
     """Share the statistics of an item or the account without limits, at the same address each time."""
     known = _known(kind)
 
-    def work(tx: Connection) -> Share:
+    def work(tx: Connection) -> tuple[Share, bool]:
         ops.require_item(tx, context.account, known, id)
         return ops.share_all(tx, context.account, known, id, timezone=context.time_zone.key)
 
-    url = context.settings.dashboard + context.write(work).path
+    share, is_new = context.write(work)
     return context.redirect(
-        f"{_LIST}/{kind}/{id}", message="Everyone with this address sees the statistics.", copy_text=url
+        f"{_LIST}/{kind}/{id}",
+        message="Everyone with this address sees the statistics.",
+        copy_text=context.settings.dashboard + share.path,
+        undo=(f"{_LIST}/{share.id}/delete", str(share.id)) if is_new else NO_UNDO,
     )
 
 
