@@ -14,6 +14,14 @@ document.addEventListener("submit", (event) => {
   setTimeout(() => pending.forEach((element) => setBusy(element, false)), TIMEOUT);
 });
 
+// Addresses of filters have no empty values. Days without the choice of a period would restrict a list.
+document.addEventListener("formdata", ({ target: form, formData }) => {
+  if (form.method !== "get") return;
+  const period = form.querySelector("select[name=period]");
+  if (period && period.value !== "days") for (const name of ["from", "to"]) formData.delete(name);
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+
 // A page restored from the back/forward cache waits for nothing.
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
