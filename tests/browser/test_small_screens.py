@@ -82,12 +82,65 @@ def test_filter_of_statistics_is_a_sheet_at_the_bottom_of_the_screen(
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
         page.goto(f"{address}/dashboard/statistics")
-        page.locator(".tools summary").click()
+        page.get_by_title("Filter", exact=True).click()
         box = page.locator(".filter-popover").bounding_box()
         assert box is not None
         assert (box["x"], box["width"]) == (0, 390)
         assert round(box["y"] + box["height"]) == 844
         page.locator(".filter-popover").get_by_role("button", name="Show").click(trial=True)
+
+
+def test_period_of_statistics_is_a_sheet_with_a_title_and_large_targets(
+    ana: Person, chrome: Browser, address: str, sample: None
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 360, "height": 640})
+        page.goto(f"{address}/dashboard/statistics")
+        page.locator(".date-range summary").click()
+        sheet = page.locator(".date-range .popover")
+        expect(sheet.locator(".sheet-title")).to_have_text("Period")
+        expect(sheet.locator(".sheet-title")).to_be_in_viewport(ratio=1)
+        for control in (*sheet.locator(".presets a").all(), sheet.get_by_role("button", name="Show")):
+            box = control.bounding_box()
+            assert box is not None
+            assert box["height"] >= 44
+        fields = [sheet.get_by_label(name).bounding_box() for name in ("Interval", "Compare with")]
+        assert len({box["y"] for box in fields if box}) == 1
+        page.set_viewport_size({"width": 1280, "height": 800})
+        expect(sheet.locator(".sheet-title")).to_be_hidden()
+
+
+def test_menu_of_phones_dims_the_page_and_closes_outside_of_it(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(f"{address}/dashboard/campaigns")
+        page.locator(".bottom-nav > details > summary").click()
+        expect(page.locator(".nav-sheet [aria-current]")).to_have_text("Campaigns")
+        covered = "element => document.elementFromPoint(200, 20).closest('.bottom-nav') !== null"
+        assert page.locator("body").evaluate(covered), "the backdrop"
+        page.mouse.click(200, 20)
+        expect(page.locator(".nav-sheet")).to_be_hidden()
+        assert not page.locator("body").evaluate(covered)
+
+
+def test_domain_of_an_alias_has_a_line_of_its_own_on_narrow_phones(ana: Person, chrome: Browser, address: str) -> None:
+    ana.add("domain", domain="https://a-domain-of-its-own.example.com")
+    with signed_in_page(chrome, address) as page:
+        for width, is_apart in ((390, True), (1280, False)):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.goto(f"{address}/dashboard/links/new")
+            domain, alias = (page.locator(f"main .address > {each}").bounding_box() for each in ("select", "input"))
+            assert domain is not None
+            assert alias is not None
+            assert (alias["y"] >= domain["y"] + domain["height"]) == is_apart
+
+
+def test_row_of_periods_shows_the_current_one(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 320, "height": 640})
+        page.goto(f"{address}/dashboard/statistics?period=90")
+        expect(page.locator(".segments [aria-current]")).to_have_text("90 days")
+        expect(page.locator(".segments [aria-current]")).to_be_in_viewport(ratio=0.99)
 
 
 @pytest.mark.parametrize("width", [360, 390])

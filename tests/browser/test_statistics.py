@@ -64,9 +64,10 @@ def test_row_filters_wherever_it_is_clicked(ana: Person, chrome: Browser, addres
         row.click(position={"x": box["width"] - 20, "y": box["height"] / 2})
         page.wait_for_url("**device=**")
         expect(page.locator(".active-filters")).to_contain_text(device)
-        page.get_by_title("Filter").click()
+        page.get_by_title("Filter", exact=True).click()
         form = page.locator(".filter-popover")
         form.locator("select[name=device]").select_option("")
+        form.locator("summary").click()
         form.locator("select[name=browser]").select_option(index=1)
         form.get_by_role("button", name="Show").click()
         page.wait_for_url("**browser=**")
@@ -136,6 +137,30 @@ def test_line_of_the_period_before_ends_with_the_last_complete_day(
         expect(page.locator(".chart-legend .unfinished")).to_be_visible()
 
 
+def test_bar_of_a_row_is_as_high_as_the_row(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/statistics")
+        heights = page.locator(".breakdown meter").first.evaluate(
+            "meter => [meter.closest('tr').clientHeight, "
+            "parseFloat(getComputedStyle(meter, '::-webkit-meter-bar').height)]"
+        )
+        assert heights[0] - 4 <= heights[1] <= heights[0]
+
+
+def test_events_and_table_of_the_chart_are_one_row(ana: Person, chrome: Browser, address: str, sample: None) -> None:
+    ana.update("url", 1, title="Another title")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/1/stats")
+        folds = page.locator(".chart-table summary")
+        expect(folds).to_have_count(2)
+        assert len({box["y"] for each in folds.all() if (box := each.bounding_box())}) == 1
+        folds.last.click()
+        table, card = (page.locator(each).bounding_box() for each in (".chart-table .scroll", ".chart"))
+        assert table is not None
+        assert card is not None
+        assert table["width"] == card["width"], "the table has the whole width"
+
+
 def test_tools_and_periods_are_a_row_each_on_phones(ana: Person, chrome: Browser, address: str, sample: None) -> None:
     with signed_in_page(chrome, address) as page:
         page.set_viewport_size({"width": 390, "height": 844})
@@ -153,10 +178,12 @@ def test_tools_and_periods_are_a_row_each_on_phones(ana: Person, chrome: Browser
                 current = page.locator(".segments [aria-current]")
                 expect(current).to_have_text(name)
                 expect(current).to_be_in_viewport(ratio=0.99)
-            page.get_by_title("Filter").click()
+            page.get_by_title("Filter", exact=True).click()
+            page.get_by_text("More filters").click()
             page.locator(".popover select[name=domain]").select_option(index=1)
             page.get_by_role("button", name="Show", exact=True).locator("visible=true").click()
             page.wait_for_url("**domain=**")
+            assert "=&" not in page.url, "no empty values"
             assert "period=7" in page.url
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             examine(page, path)

@@ -83,7 +83,6 @@ def test_filter_parts_are_links_that_remove_them(dashboard: Browser, spring: int
     assert f'href="{path}?period=7&amp;browser=Firefox"' in page
     assert f'href="{path}?period=7">Clear filters' in page
     assert "Portuguese" in page
-    assert "older ones are not included" in page
     assert f'href="/dashboard/visits?kind=link&amp;item={spring}&amp;' in page
     assert '<input type="hidden" name="browser" value="Firefox">' in page
     assert f'href="{path}?period=7&amp;browser=Firefox&amp;language=pt&amp;referrer=news.example"' in page
@@ -141,7 +140,11 @@ def test_numbers_stay_after_compaction(
 def test_page_says_when_period_begins_before_single_visits(
     dashboard: Browser, settings: Settings, spring: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "The period begins earlier" not in dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=7").text
+    kept = dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=7").text
+    assert "The period begins earlier" not in kept
+    assert "visits since" not in kept, "nothing is missing in this period"
+    assert 'title="Visitors are those whose first click of a day matches the filter."' in kept
+    assert "Visitors are those" not in dashboard.get(f"/links/{spring}/stats?period=7").text
     page = dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=90").text
     assert "The period begins earlier, so the filter finds only a part of its visits." in page
     monkeypatch.setitem(settings.__dict__, "events_days", 0)
@@ -169,6 +172,26 @@ def test_filtered_period_before_is_compared_only_if_its_visits_are_kept(
     assert "No comparison with the period before: with a filter, it needs single visits" in month
     assert "No comparison with a year before" in dashboard.get(f"{path}&compare=year").text
     assert "No comparison" not in dashboard.get(f"{path}&compare=none").text
+
+
+def test_page_says_that_nothing_was_counted_a_year_before(dashboard: Browser, spring: int) -> None:
+    empty = "Nothing was counted a year before."
+    for path in (f"/links/{spring}/stats?", "/statistics?", "?"):
+        assert empty in dashboard.get(f"{path}compare=year").text, path
+        assert empty not in dashboard.get(path).text, path
+        assert empty not in dashboard.get(f"{path}compare=none").text, path
+
+
+def test_rare_parts_of_the_filter_are_folded_until_one_is_chosen(dashboard: Browser, spring: int) -> None:
+    def fold(query: str) -> str:
+        page = dashboard.get(f"/links/{spring}/stats?{query}").text
+        fold_of_page = re.search(r'<details class="more-choices"(.*?)>(.*?)</details>', page, re.DOTALL)
+        assert fold_of_page
+        assert re.findall(r'<select name="(\w+)">', fold_of_page[2]) == ["browser", "os", "language", "source"]
+        return fold_of_page[1].strip()
+
+    assert fold("device=Mobile") == ""
+    assert fold("browser=Firefox") == "open"
 
 
 def test_statistics_of_item_and_account_can_be_filtered_in_a_form(dashboard: Browser, spring: int) -> None:

@@ -26,10 +26,10 @@ import "./utm.js"; // removes names of fields
 import "./unsaved.js";
 import "./weights.js";
 
-// The row of tabs scrolls on phones: the current one is put in its middle, without scrolling the page.
-const tab = document.querySelector(".tabs [aria-current]");
-if (tab) {
+// Rows of tabs and of periods scroll on phones: the current one is put in the middle, without scrolling the page.
+for (const tab of document.querySelectorAll(":is(.tabs, .segments) > [aria-current]")) {
   const [own, row] = [tab, tab.parentElement].map((element) => element.getBoundingClientRect());
+  if (own.left >= row.left && own.right <= row.right) continue;
   tab.parentElement.scrollBy({ left: own.left + own.width / 2 - row.left - row.width / 2 });
 }
 
