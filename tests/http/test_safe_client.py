@@ -1,14 +1,18 @@
 """Safe HTTP client: it reaches no internal address, and limits time and size of responses."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
+from tests.support.server import at_once
+from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public, post, probe
 
 NAME = "pictures.example"
@@ -276,6 +280,24 @@ def test_name_servers_that_hang_hold_no_other_request(internet: FakeInternet) ->
         assert _fetch(internet, lambda _: [ok(b"hello")]).body == b"hello"
     finally:
         answered.set()
+
+
+def test_first_requests_of_many_threads_load_the_certificates_once(
+    internet: FakeInternet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading takes 20 ms of the processor, so that the first webhooks after a start would wait for seconds."""
+    loaded, create, pause = [], ssl.create_default_context, threading.Event()
+
+    def load() -> ssl.SSLContext:
+        loaded.append(1)
+        pause.wait(0.05)  # so that all threads are here, without a lock
+        return create()
+
+    safe_client._new_ssl_context.cache_clear()
+    monkeypatch.setattr(ssl, "create_default_context", load)
+    with server(lambda _: [ok(b"x")]) as internet.routes[PUBLIC]:
+        at_once([partial(fetch, f"http://{NAME}/", max_bytes=100)] * 8)
+    assert loaded == [1]
 
 
 def test_server_that_reads_slowly_is_given_up_at_the_deadline(internet: FakeInternet) -> None:

@@ -252,9 +252,18 @@ def _open_pool(
     )
 
 
-@cache
+_contexts = threading.Lock()
+
+
 def _ssl_context(*, verify: bool) -> ssl.SSLContext:
-    """Return the TLS context. Cached, because loading the trusted certificates takes 20 ms."""
+    """Return the TLS context. The first requests, which can be many at once, wait for one of them to create it."""
+    with _contexts:
+        return _new_ssl_context(verify=verify)
+
+
+@cache
+def _new_ssl_context(*, verify: bool) -> ssl.SSLContext:
+    """Return a TLS context. Cached, because loading the trusted certificates takes 20 ms."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False
