@@ -106,7 +106,7 @@ def _receiving() -> Iterator[tuple[int, Pipe]]:
         yield port.recv(), received
     finally:
         process.kill()
-        process.join()
+        process.join(30)
 
 
 class Received:
