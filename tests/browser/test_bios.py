@@ -364,3 +364,14 @@ def test_preview_shows_the_form_after_a_failed_save(ana: Person, chrome: Browser
             expect(page.get_by_role("alert")).to_contain_text(f"Block {number}: ")
             mark = page.locator("[data-block] h3").last.evaluate("e => getComputedStyle(e, '::before').content")
             assert mark != "none"
+
+
+def test_block_of_an_unknown_type_is_not_called_empty(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/bios/new")
+        page.get_by_label("Name", exact=True).fill("Ana")
+        page.get_by_role("button", name="Heading", exact=True).click()
+        page.locator("[data-block] [name$='.type']").evaluate("field => (field.value = 'hologram')")
+        page.get_by_role("button", name="Create page").click()
+        expect(page.locator("[data-block] h3")).to_have_text("hologram")
+        expect(page.locator("[data-empty]")).to_be_hidden()
