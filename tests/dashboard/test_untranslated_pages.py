@@ -36,7 +36,7 @@ _NAMES = frozenset(
     .casefold()
     .split("|")
 )
-_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} \d{4}\b")
+_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2}(?: \d{4})?\b")
 _VALUE = re.compile(
     r"[\d.]+ (?:bytes|[kMGT]B)|\S+[.:/@_=]\S+|(?<!\S)[\d#]\w+\S*|(?<!\S)\d"
 )  # sizes, URLs, hosts, versions
