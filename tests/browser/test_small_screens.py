@@ -115,7 +115,7 @@ def test_menu_of_phones_dims_the_page_and_closes_outside_of_it(ana: Person, chro
         page.set_viewport_size({"width": 390, "height": 844})
         page.goto(f"{address}/dashboard/campaigns")
         page.locator(".bottom-nav > details > summary").click()
-        expect(page.locator(".nav-sheet [aria-current]")).to_have_text("Campaigns")
+        expect(page.locator(".nav-sheet a[aria-current]")).to_have_text("Campaigns")
         covered = "element => document.elementFromPoint(200, 20).closest('.bottom-nav') !== null"
         assert page.locator("body").evaluate(covered), "the backdrop"
         page.mouse.click(200, 20)
