@@ -163,6 +163,8 @@ _ALWAYS_WRITE = {
     "email_reports/scheduler.py": "reports that are due",
     "http/mail.py": "e-mails that are sent, and their results",
     "items/campaigns/public.py": "rotators",
+    "items/domains/domain_checker.py": "results of checks",
+    "items/links/expiry_events.py": "events of links whose time is over",
     "clicks/ingest/ingester.py": "counted clicks",
     "dashboard/app.py": "last use of sessions",
     "audit/checkpoints.py": "signatures of changes that were made",

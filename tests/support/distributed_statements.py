@@ -31,6 +31,7 @@ _REACH_ALL_NODES = {
     "items/campaigns/list_page.py": "finds the campaign of a list page, whose address has no account",
     "items/files/deletion.py": "finds the file of a link for its deletion",
     "items/links/dead_links.py": "checks the destinations of all accounts",
+    "items/links/expiry_events.py": "finds the links of all accounts that have expired",
     "items/shares/lookup.py": "finds shared statistics by their address",
     "storage/cleanup.py": "finds expired files and downloads of all accounts",
     "storage/factory.py": "finds out whether there are files",

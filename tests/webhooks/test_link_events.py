@@ -1,21 +1,27 @@
-"""Events of links that no person causes: the click limit is reached, the destination is dead or alive."""
+"""Events of links that no person causes: limits, expiries, destinations that are dead or alive."""
 
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+import time_machine
 from sqlalchemy import select, update
 
 from tests.support.clicks import click, run_out
+from tests.support.threads import join
 from tests.support.webhooks import Hooks
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal import TAKEN, Journal
 from waypost.core import clock
+from waypost.db import audit_log
 from waypost.db.schema import link_checks, webhook_messages
 from waypost.db.schema import links as links_table
-from waypost.items.links import dead_links, limit_events
+from waypost.items.links import dead_links, expiry_events, limit_events
 from waypost.items.links import ops as links
 from waypost.items.links.dead_links import DAY, LinkCheck, Verdict
+from waypost.items.links.expiry_events import SETTLE_SECONDS
 
 
 def _add_link(hooks: Hooks) -> int:
@@ -80,3 +86,88 @@ def test_dead_and_alive_again_are_one_event_each(hooks: Hooks) -> None:
     assert [message["type"] for message in sent] == ["link.dead", "link.alive"]
     expected = {"id": link, "kind": "link", "label": "Spring sale", "origin": "system", "before": None}
     assert sent[0]["data"] == {**expected, "after": {"url": "https://example.com/sale"}}
+
+
+def _expire(hooks: Hooks, times: int = 1) -> None:
+    """Look for expired links, as two nodes do."""
+    for _ in range(times):
+        while expiry_events.step(hooks.database):
+            pass
+
+
+def _add_expiring(hooks: Hooks, expiry: int) -> int:
+    def work(tx: Any) -> int:
+        link = links.add(tx, hooks.account, settings=hooks.settings, url="https://example.com/", title="Sale").id
+        _set_expiry(tx, link, expiry)
+        return link
+
+    return hooks.database.write(work)
+
+
+def _set_expiry(tx: Any, link: int, expiry: int) -> None:
+    tx.execute(update(links_table).where(links_table.c.id == link).values(expiry=expiry))
+
+
+def _expired(hooks: Hooks) -> Sequence[tuple[int, int]]:
+    """Return the links that have expired, with their expiry."""
+    sent = _messages(hooks)
+    assert {message["type"] for message in sent} <= {"link.expired"}
+    return [(message["data"]["id"], message["data"]["after"]["expiry"]) for message in sent]
+
+
+def test_each_expiry_that_passes_is_one_event(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry_events, "BATCH", 2)
+    hooks.update(events=["link.expired"])
+    now = clock.now()
+    with time_machine.travel(now, tick=False) as time:
+        old = _add_expiring(hooks, now - 100)  # expired before the job ran for the first time
+        _expire(hooks)
+        ids = [_add_expiring(hooks, now + 60) for _ in range(5)]
+        deleted = _add_expiring(hooks, now + 60)
+        hooks.database.write(lambda tx: links.remove(tx, hooks.account, deleted))
+        time.shift(60 + SETTLE_SECONDS)
+        _expire(hooks, 2)
+        assert _expired(hooks) == []  # the last second
+        time.shift(1)
+        _expire(hooks, 2)
+        assert _expired(hooks) == [(link, now + 60) for link in ids]
+        hooks.database.write(lambda tx: _set_expiry(tx, ids[0], now + 3600))
+        _expire(hooks)
+        assert len(_expired(hooks)) == 5
+        time.shift(7200)
+        _expire(hooks, 2)
+        assert _expired(hooks)[5:] == [(ids[0], now + 3600)]
+        assert old not in dict(_expired(hooks))
+
+
+def test_two_processes_record_an_expiry_once(hooks: Hooks) -> None:
+    hooks.update(events=["link.expired"])
+    now = clock.now()
+    with time_machine.travel(now, tick=False) as time:
+        _expire(hooks)
+        link = _add_expiring(hooks, now + 1)
+        time.shift(60)
+        threads = [threading.Thread(target=_expire, args=(hooks,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        join(*threads)
+        assert _expired(hooks) == [(link, now + 1)]
+
+
+def test_rolled_back_expiry_is_recorded_by_the_next_run(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks.update(events=["link.expired"])
+    now = clock.now()
+    with time_machine.travel(now, tick=False) as time:
+        _expire(hooks)
+        link = _add_expiring(hooks, now + 1)
+        time.shift(60)
+        with monkeypatch.context() as patch:
+            patch.setattr(audit_log, "flush", _fail)
+            with pytest.raises(RuntimeError):
+                _expire(hooks)
+        _expire(hooks)
+        assert _expired(hooks) == [(link, now + 1)]
+
+
+def _fail(_tx: Any) -> None:
+    raise RuntimeError

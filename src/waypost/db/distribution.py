@@ -27,9 +27,9 @@ BY_HOST = "aliases"
 """The table that is read before the account is known. Its rows are distributed by host."""
 _OF_DASHBOARD = (
     *("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit"),
-    *("webhook_endpoints", "webhook_messages", "webhook_attempts", "emails", "email_reports"),
+    *("webhook_endpoints", "webhook_messages", "webhook_attempts", "emails", "email_reports", "domain_checks"),
 )
-"""Tables of accounts that no item is joined with: credentials, exports, presets, the audit log and webhooks."""
+"""Tables of accounts that no item is joined with: credentials, exports, presets, the audit log, webhooks, e-mail."""
 ITEMS = (
     *(
         table.name

@@ -35,6 +35,7 @@ _SENT_BYTES = 4096
 """Written at once: a server that reads slowly gets no more time than the deadline."""
 _MAX_HEAD_BYTES = 256 * 1024
 """Read in addition to a body: a server can send interim responses without end."""
+_HTTPS_PORT = 443
 _AGENT = "waypost"
 MAX_OF_ACCOUNT = 4
 _MAX = 20  # half of the threads of the API
@@ -235,6 +236,23 @@ def post(
         return FetchedResponse(response.status, dict(_headers(response)), beginning)
 
 
+def certificate_end(host: str, *, seconds: float, resolver: Resolver = resolve) -> int:
+    """Return when the certificate of `https://host` ends, in seconds since 1970, UTC.
+
+    Raises NoServer if it is not valid, Refused as `fetch`.
+    """
+    with _refusals():
+        stream = _GuardedBackend(resolver, Deadline(seconds, lambda: None), frozenset(), _MAX_HEAD_BYTES).connect_tcp(
+            host, _HTTPS_PORT
+        )
+        try:
+            stream = stream.start_tls(_ssl_context(verify=True), host)
+            certificate = stream.get_extra_info("ssl_object").getpeercert()
+        finally:
+            stream.close()
+    return int(ssl.cert_time_to_seconds(certificate["notAfter"]))
+
+
 def _open_pool(
     resolver: Resolver,
     seconds: float,
@@ -336,9 +354,15 @@ def _exchange(
     sent = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity"), *(headers or {}).items()]
     if body is not None:
         sent += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
+    with _refusals(), pool.stream(method, to_uri(url), headers=sent, content=body) as response:
+        yield response
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn errors of connections into Refused."""
     try:
-        with pool.stream(method, to_uri(url), headers=sent, content=body) as response:
-            yield response
+        yield
     except httpcore2.TimeoutException as error:
         raise Unreachable("it takes too long") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The jobs of the ingester's process next to counting clicks: audit log, webhooks, e-mail, reports, checks of links."""
+"""The jobs of the ingester's process next to counting clicks: audit log, webhooks, e-mail, reports, and checks."""
 
 import threading
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
 from waypost.email_reports import scheduler
 from waypost.http import mail
-from waypost.items.links import dead_link_checker, limit_events
+from waypost.items.domains import domain_checker
+from waypost.items.links import dead_link_checker, expiry_events, limit_events
 from waypost.webhooks import outbox, overlay_hooks, sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
@@ -26,8 +27,10 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
         _sequence_audit_log,
         sender.run,
         mail.run,
+        expiry_events.run,
         *([scheduler.run] if settings.smtp_url.get_secret_value() else []),
         *([dead_link_checker.run] if settings.dead_links_days else []),
+        *([domain_checker.run] if settings.checks_domains else []),
     )
 
 

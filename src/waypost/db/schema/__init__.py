@@ -47,6 +47,7 @@ from waypost.db.schema.resources import (
     campaigns,
     channel_items,
     channels,
+    domain_checks,
     domains,
     download_grants,
     files,

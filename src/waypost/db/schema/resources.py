@@ -30,6 +30,8 @@ from waypost.db.schema.columns import (
     timestamp,
 )
 
+_EXPIRES = text("expiry IS NOT NULL")
+
 # The aliases of every host. A row is never deleted: without `kind` it is a tombstone that reserves the alias for the
 # account that had it before (decision 19); its `item` is then the id of a row of `trash` that has the alias, if any.
 aliases = Table(
@@ -67,6 +69,20 @@ domains = owned(
         text("(CASE WHEN substr(host, 1, 4) = 'www.' THEN host WHEN alsowww THEN 'www.' || host END)"),
         unique=True,
     ),
+)
+
+# The next check of each branded domain, its failures in a row, and the problem that it has; "" while it works.
+domain_checks = Table(
+    "domain_checks",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("domain", Id, ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    timestamp("due"),
+    number("failures"),
+    string("problem"),
+    Index("domain_checks_due", "due"),
+    Index("domain_checks_domain", "domain"),
+    sqlite_with_rowid=False,
 )
 
 campaigns = owned(
@@ -178,6 +194,7 @@ links = owned(
     Index("links_account_status", "account", "status", "id"),
     Index("links_splash", "splash"),
     Index("links_overlay", "overlay"),
+    Index("links_expiry", "expiry", "id", sqlite_where=_EXPIRES, postgresql_where=_EXPIRES),
     id_doc="Id, which other tables refer to.",
 )
 

@@ -1,0 +1,35 @@
+"""Add the checks of branded domains, and an index of links by their expiry, for the events of both.
+
+Revision: 0019
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0019"
+down_revision = "0018"
+_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_EXPIRES = sa.text("expiry IS NOT NULL")
+
+
+def upgrade() -> None:
+    """Add the table and the index. On PostgreSQL, foreign keys contain the account (ADR 11)."""
+    op.create_index("links_expiry", "links", ["expiry", "id"], sqlite_where=_EXPIRES, postgresql_where=_EXPIRES)
+    is_sqlite = op.get_bind().dialect.name == "sqlite"
+    of_domain = (
+        (["domain"], ["domains.id"]) if is_sqlite else (["domain", "account"], ["domains.id", "domains.account"])
+    )
+    op.create_table(
+        "domain_checks",
+        sa.Column("account", _ID, nullable=False),
+        sa.Column("domain", _ID, nullable=False),
+        sa.Column("due", sa.BigInteger, nullable=False),
+        sa.Column("failures", sa.BigInteger, nullable=False),
+        sa.Column("problem", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("account", "domain", name="domain_checks_pk"),
+        sa.ForeignKeyConstraint(["account"], ["accounts.id"], name="domain_checks_account_fk", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(*of_domain, name="domain_checks_domain_fk", ondelete="CASCADE"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("domain_checks_due", "domain_checks", ["due"])
+    op.create_index("domain_checks_domain", "domain_checks", ["domain"])

@@ -1,0 +1,97 @@
+"""The event of a link whose expiry has passed, recorded exactly once by a job that one process of all nodes runs.
+
+The position in the order of expiries is stored in the transaction that records the events.
+"""
+
+import json
+import threading
+from functools import partial
+
+import structlog
+from sqlalchemy import ColumnElement, Connection, exists, select, tuple_
+from sqlalchemy.exc import DBAPIError
+
+from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.core.settings import Settings
+from waypost.db import audit_log
+from waypost.db.database import Database, upsert
+from waypost.db.item_columns import name_of
+from waypost.db.schema import installation, links
+from waypost.db.schema.nouns import NOUNS
+
+SETTLE_SECONDS = 10
+"""An expiry is read so long after it has passed: changes that are committed later than that are missed."""
+BATCH = 1000
+_EVENT = "link.expired"
+_POSITION = "expired links"
+"""The name of the row of `installation` with the position."""
+_POLL_SECONDS, _IDLE_SECONDS = 10.0, 60
+_LAST_ID = 2**53
+_c = links.c
+_i = installation.c
+_log = structlog.get_logger("links")
+
+
+def run(_settings: Settings, database: Database, stop: threading.Event) -> None:
+    """Record events until `stop` is set."""
+    is_behind = False
+    while not stop.wait(0 if is_behind else _POLL_SECONDS):
+        try:
+            is_behind = step(database)
+        except (Problem, DBAPIError) as error:  # DBAPIError: damage, or a missing right
+            is_behind = False
+            _log.warning("cannot look for expired links now", reason=str(error))
+
+
+def step(database: Database) -> bool:
+    """Record the events of one batch. Return whether there may be more. Writes once a minute if no link expires."""
+    until = clock.now() - SETTLE_SECONDS
+    if not database.read(partial(_has_work, until=until)):
+        return False
+    return database.write(partial(_record, until=until))
+
+
+def _has_work(tx: Connection, until: int) -> bool:
+    position = _position(tx)
+    if position is None or position[0] < until - _IDLE_SECONDS:
+        return True
+    return bool(tx.execute(select(exists().where(*_passed(position, until)))).scalar_one())
+
+
+def _record(tx: Connection, until: int) -> bool:
+    """Record the links of the next batch, and store the position. The first position is the present: no old events."""
+    first = upsert(tx, installation).values(name=_POSITION, value=_encoded(until, 0)).on_conflict_do_nothing()
+    tx.execute(first)
+    # Other processes wait here, and continue after the position that this transaction stores.
+    tx.execute(select(_i.name).where(_i.name == _POSITION).with_for_update())
+    position = _position(tx)
+    assert position is not None
+    if position[0] >= until:
+        return False
+    query = select(_c.account, _c.id, _c.expiry, name_of(NOUNS["link"]).label("name"))
+    rows = tx.execute(query.where(*_passed(position, until)).order_by(_c.expiry, _c.id).limit(BATCH)).all()
+    for row in rows:
+        audit_log.record(tx, row.account, _EVENT, row.id, label=row.name, after={"expiry": row.expiry})
+    is_full = len(rows) == BATCH
+    end = (rows[-1].expiry, rows[-1].id) if is_full else (until - 1, _LAST_ID)
+    tx.execute(installation.update().where(_i.name == _POSITION).values(value=_encoded(*end)))
+    return is_full
+
+
+def _passed(position: tuple[int, int], until: int) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition of links that expired after the position and before `until` (index links_expiry)."""
+    return tuple_(_c.expiry, _c.id) > position, _c.expiry < until
+
+
+def _position(tx: Connection) -> tuple[int, int] | None:
+    """Return the expiry and id of the last link that was read; None before the first time."""
+    value = tx.execute(select(_i.value).where(_i.name == _POSITION)).scalar()
+    if value is None:
+        return None
+    expiry, link = json.loads(bytes(value))
+    return expiry, link
+
+
+def _encoded(expiry: int, link: int) -> bytes:
+    return json.dumps([expiry, link]).encode()
