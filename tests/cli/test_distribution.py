@@ -62,8 +62,8 @@ def test_everything_is_distributed_and_comes_back_with_its_foreign_keys(
     admin.execute(_CITUS)
     keys = _foreign_keys(admin)
     planned = run("distribute", "--everything", "--dry-run")
-    # Others: credentials, presets, webhooks, reports, checks of domains.
-    assert f"{len(keys) - 12} foreign keys are dropped" in planned.out
+    # Others: credentials, presets, webhooks, reports, notices, checks of domains.
+    assert f"{len(keys) - 14} foreign keys are dropped" in planned.out
     assert run("distribute", "--everything", "--yes").out.count(" moved.") == len(_EVERYTHING)
     assert _distributed(admin) == {
         "events": "none",

@@ -18,6 +18,7 @@ from waypost.auth import two_factor
 from waypost.core import clock
 from waypost.db.schema import api_keys, link_undos, plans, presets, trash
 from waypost.db.signing import installation_signer
+from waypost.email_reports import notices
 from waypost.email_reports import ops as email_reports
 from waypost.items.accounts import email_links, ops
 from waypost.items.moderation import reports
@@ -353,7 +354,15 @@ def _report_token(purpose: email_reports.Purpose) -> Callable[[World], Values]:
     return prepare
 
 
+def _notice_token(world: World) -> Values:
+    account = world.person.account
+    token = world.person.database.read(lambda tx: notices.token(tx, notices.recipient(tx, account), "dead"))
+    world.ids["pass"] = token
+    return {}
+
+
 _CONFIRM, _UNSUBSCRIBE = "/reports/confirm", "/reports/unsubscribe"
+_UNSUBSCRIBE_NOTICES = "/reports/notices/unsubscribe"
 EMAIL_REPORTS: Sequence[Sent] = (
     Sent("/reports/new", ["email_report.created"], _TO_ZOE),
     Sent(
@@ -373,6 +382,15 @@ EMAIL_REPORTS: Sequence[Sent] = (
     ),
     Sent("/reports/new", ["email_report.created"], {"every": "month", "email": "ana@example.com"}),
     Sent(f"{_REPORT}/delete", ["email_report.deleted"], {}, "/reports", _report_token("confirm")),
+    Sent("/reports/notices", ["account.updated"], {"notices": ["dead", "limit"]}, "/reports"),
+    Sent("/reports/notices/test", at="/reports"),
+    Sent(
+        _UNSUBSCRIBE_NOTICES,
+        ["account.updated"],
+        at=f"{_UNSUBSCRIBE_NOTICES}?pass={{pass}}",
+        prepare=_notice_token,
+        status=200,
+    ),
 )
 IMPORTS: Sequence[Sent] = (
     Sent("/import/new", ["import.created"], files=_CSV),

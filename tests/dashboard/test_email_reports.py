@@ -375,12 +375,18 @@ def test_deletion_of_an_account_removes_its_reports_and_waiting_e_mails(
     assert database.read(accounts_of) == [[ben.account, None], [ben.account]]
 
 
-def test_unconfirmed_report_is_deleted_after_a_week(
+def test_unconfirmed_report_is_deleted_after_a_week_also_without_smtp(
     browser: Browser, ana: Person, settings: Settings, database: Database
 ) -> None:
+    class Once(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            self.set()
+            return True
+
     _create(browser)
+    assert not settings.smtp_url.get_secret_value()
     with time_machine.travel(clock.now() + ops.CONFIRM_SECONDS, tick=False):
-        _step(settings, database)
+        scheduler.run(settings, database, Once())
     assert _reports(ana) == []
 
 

@@ -51,8 +51,12 @@ class Button(NamedTuple):
     url: str
 
 
-Part = str | Button
-"""A paragraph, or a button."""
+class Lines(list[str]):
+    """A list of short texts."""
+
+
+Part = str | Button | Lines
+"""A paragraph, a button, or a list."""
 
 
 @contextmanager
@@ -97,8 +101,7 @@ def compose(
         **values,
     )
     end = [*([footer] if footer else []), *([gettext("Unsubscribe"), unsubscribe] if unsubscribe else [])]
-    paragraphs = [part.url if isinstance(part, Button) else part for part in parts]
-    body = "\n\n".join([*([text] if text else []), *map(_fill, [*paragraphs, *end])]) + "\n"
+    body = "\n\n".join([*([text] if text else []), *map(_as_text, [*parts, *end])]) + "\n"
     return Email(recipient, subject, body, brand.name, html, brand.logo, unsubscribe, life)
 
 
@@ -115,6 +118,15 @@ def _palette(accent: colors.Accent, surfaces: Surfaces, text: str, line: str) ->
     }
 
 
-def _fill(text: str) -> str:
-    """Break the lines of a paragraph. Links stay in one piece."""
-    return textwrap.fill(text, _LINE_LENGTH, break_long_words=False, break_on_hyphens=False)
+def _as_text(part: Part) -> str:
+    """Return a part with broken lines. Links stay in one piece."""
+    if isinstance(part, Button):
+        return part.url
+    if isinstance(part, Lines):
+        return "\n".join(_fill(line, "- ", "  ") for line in part)
+    return _fill(part)
+
+
+def _fill(text: str, first: str = "", others: str = "") -> str:
+    options: Any = {"initial_indent": first, "subsequent_indent": others}
+    return textwrap.fill(text, _LINE_LENGTH, break_long_words=False, break_on_hyphens=False, **options)

@@ -28,6 +28,7 @@ BY_HOST = "aliases"
 _OF_DASHBOARD = (
     *("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit"),
     *("webhook_endpoints", "webhook_messages", "webhook_attempts", "emails", "email_reports", "domain_checks"),
+    *("notice_items", "account_notices"),
 )
 """Tables of accounts that no item is joined with: credentials, exports, presets, the audit log, webhooks, e-mail."""
 ITEMS = (

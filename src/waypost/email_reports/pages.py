@@ -13,11 +13,11 @@ from waypost.core.errors import Kind, Problem
 from waypost.core.languages import LANGUAGES
 from waypost.core.text_folding import folded
 from waypost.dashboard.context import PageContext, too_many_attempts
-from waypost.dashboard.forms import Form
+from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.dashboard.visited_item_names import Item, Key, find_items
-from waypost.email_reports import content, ops
+from waypost.email_reports import content, notice_content, notices, ops
 from waypost.email_reports.ops import EmailReport
 from waypost.http import mail
 from waypost.items.accounts import profile
@@ -37,6 +37,12 @@ class NewReport(Body):
     about: Line = ""
 
 
+class ChosenNotices(Body):
+    """The form of the notices that an account gets."""
+
+    notices: list[notices.Kind]
+
+
 @pages.get("/dashboard/reports")
 def list_reports(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[Key, Item]]:
@@ -44,13 +50,67 @@ def list_reports(context: PageContext) -> Response:
         return reports, find_items(tx, context.account, [report.key for report in reports])
 
     reports, items = context.read(work)
+    owner = context.user.owner
+    enabled = context.read(lambda tx: notices.enabled(tx, context.account, owner=owner))
     return context.render(
         "email_reports/list.html",
         reports=reports,
         items=items,
         own=folded(context.user.email),
         can_send=context.mailer.can_send,
+        form=Form({"notices": enabled}),
+        kinds=[(kind, gettext(notice_content.LABELS[kind])) for kind in notices.offered(owner=owner)],
     )
+
+
+@pages.post("/dashboard/reports/notices")
+def choose_notices(context: PageContext) -> Response:
+    """Set which notices the account gets."""
+    _require_mail(context)
+
+    def work(tx: Connection, fields: dict[str, Any]) -> bool:
+        notices.choose(tx, context.account, fields["notices"] or (), owner=context.user.owner)
+        return True
+
+    shape = Shape(lists=("notices",))
+    form = context.form(shape)
+    if context.submit(form, ChosenNotices, work, shape) is None:
+        raise Problem(Kind.INVALID, next(iter(form.errors.values())))
+    return context.redirect(_LIST, message="Saved.")
+
+
+@pages.post("/dashboard/reports/notices/test")
+def send_test_notice(context: PageContext) -> Response:
+    """Send a notice about an example to the user."""
+    _require_mail(context)
+    if context.rate_limiter.acquire("test report", network="", subject=str(context.account)):
+        return context.redirect(_LIST, message="Too many e-mails were sent. Please wait an hour.", tone="bad")
+
+    def work(tx: Connection) -> None:
+        to = notices.recipient(tx, context.account)
+        item = notices.Item(None, {"problem": "expiring", "label": "go.example.com"})
+        email = notice_content.email(tx, context.settings, to, "domain", [item], is_test=True)
+        if email is not None:
+            mail.enqueue(tx, context.settings, email, account=context.account)
+
+    context.write(work)
+    return context.redirect(_LIST, message=gettext("A test e-mail was sent to %(email)s.", email=context.user.email))
+
+
+@pages.get("/dashboard/reports/notices/unsubscribe", public=True)
+def show_notice_unsubscription(context: PageContext) -> Response:
+    """Show the button that ends a kind of notice. Mail programs open links, so that changes nothing."""
+    token = context.query("pass", max_length=2000)
+    to, _ = context.database.read(lambda tx: notices.of_token(tx, token))
+    return _public(context, "unsubscribe_notices", token, to.email, is_done=False)
+
+
+@pages.post("/dashboard/reports/notices/unsubscribe", public=True, has_own_token=True)
+def unsubscribe_from_notice(context: PageContext) -> Response:
+    """End a kind of notice: by the button, or by a mail program (RFC 8058), whose URL has the token."""
+    token = context.form().text("pass") or context.query("pass", max_length=2000)
+    to = context.write(lambda tx: notices.unsubscribe(tx, token), in_maintenance=True)
+    return _public(context, "unsubscribe_notices", token, to.email, is_done=True)
 
 
 @pages.get("/dashboard/reports/new")
@@ -123,14 +183,14 @@ def show_confirmation(context: PageContext) -> Response:
     """Show the form that confirms a report. Mail programs open links, so that changes nothing."""
     token = context.query("pass", max_length=2000)
     report = context.database.read(lambda tx: ops.of_token(tx, "confirm", token))
-    return _public(context, "confirm", token, report, is_done=bool(report.confirmed))
+    return _public(context, "confirm", token, report.email, is_done=bool(report.confirmed))
 
 
 @pages.post("/dashboard/reports/confirm", public=True)
 def confirm_report(context: PageContext) -> Response:
     token = context.form().text("pass")
     report = context.write(lambda tx: ops.confirm(tx, token))
-    return _public(context, "confirm", token, report, is_done=True)
+    return _public(context, "confirm", token, report.email, is_done=True)
 
 
 @pages.get("/dashboard/reports/unsubscribe", public=True)
@@ -138,7 +198,7 @@ def show_unsubscription(context: PageContext) -> Response:
     """Show the button that ends a report. Mail programs open links, so that changes nothing."""
     token = context.query("pass", max_length=2000)
     report = context.database.read(lambda tx: ops.of_token(tx, "unsubscribe", token))
-    return _public(context, "unsubscribe", token, report, is_done=bool(report.unsubscribed))
+    return _public(context, "unsubscribe", token, report.email, is_done=bool(report.unsubscribed))
 
 
 @pages.post("/dashboard/reports/unsubscribe", public=True, has_own_token=True)
@@ -146,13 +206,11 @@ def unsubscribe(context: PageContext) -> Response:
     """End the reports to an address: by the button, or by a mail program (RFC 8058), whose URL has the token."""
     token = context.form().text("pass") or context.query("pass", max_length=2000)
     report = context.write(lambda tx: ops.unsubscribe(tx, token), in_maintenance=True)
-    return _public(context, "unsubscribe", token, report, is_done=True)
+    return _public(context, "unsubscribe", token, report.email, is_done=True)
 
 
-def _public(context: PageContext, action: str, token: str, report: EmailReport, *, is_done: bool) -> Response:
-    response = context.render(
-        f"email_reports/{action}.html", form=Form({"pass": token}), email=report.email, is_done=is_done
-    )
+def _public(context: PageContext, action: str, token: str, email: str, *, is_done: bool) -> Response:
+    response = context.render(f"email_reports/{action}.html", form=Form({"pass": token}), email=email, is_done=is_done)
     response.headers.update(_HEADERS)
     return response
 

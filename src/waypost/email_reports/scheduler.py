@@ -1,22 +1,31 @@
-"""The job that sends reports when they are due. Every node runs it, and leases each report before its work."""
+"""The job that sends reports and notices when they are due. Every node runs it, and claims each one before its work.
+
+Without an SMTP server, it only deletes old rows.
+"""
 
 import threading
 from functools import partial
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, true
 from sqlalchemy.exc import DBAPIError
 
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
+from waypost.db import last_backup
 from waypost.db.database import Database
-from waypost.email_reports import content, ops
+from waypost.db.last_backup import Failure
+from waypost.db.schema import accounts
+from waypost.email_reports import content, notice_content, notices, ops, surges
+from waypost.email_reports.notices import Item, Kind
 from waypost.email_reports.ops import EmailReport
 from waypost.http import mail
 from waypost.http.mail import Email
 
 _log = structlog.get_logger("reports")
 _POLL_SECONDS = 30.0
+_BACKUP = "noticed backup"
+"""The name of the row of `installation` with the time of the last failed backup that became a notice."""
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
@@ -24,7 +33,10 @@ def run(settings: Settings, database: Database, stop: threading.Event) -> None:
     while not stop.is_set():
         due = 0
         try:
-            due = step(settings, database, stop)
+            delete_old(database)
+            if settings.smtp_url.get_secret_value():
+                due = step(settings, database, stop)
+                send_notices(settings, database, stop)
         except (Problem, DBAPIError, OSError) as error:  # DBAPIError: damage, or a missing right
             _log.warning("reports wait for the database", reason=str(error))
         if due < ops.MAX_DUE:
@@ -33,8 +45,6 @@ def run(settings: Settings, database: Database, stop: threading.Event) -> None:
 
 def step(settings: Settings, database: Database, stop: threading.Event) -> int:
     """Store reports that are due in the queue of e-mails, until `stop` is set. Return how many were due."""
-    if database.read(ops.has_old, autocommit=True):
-        database.write(ops.delete_unconfirmed)
     due = database.read(ops.find_due)
     for report in due:
         if stop.is_set():
@@ -43,6 +53,41 @@ def step(settings: Settings, database: Database, stop: threading.Event) -> int:
         if claimed is not None:
             _prepare(settings, database, claimed)
     return len(due)
+
+
+def delete_old(database: Database) -> None:
+    """Delete reports that were not confirmed in time, and notices that could not be sent."""
+    if database.read(ops.has_old, autocommit=True):
+        database.write(ops.delete_unconfirmed)
+    if database.read(notices.has_old, autocommit=True):
+        database.write(notices.delete_old)
+
+
+def send_notices(settings: Settings, database: Database, stop: threading.Event) -> None:
+    """Find unusual hours and failed backups, and store the notices that are due in the queue of e-mails."""
+    surges.step(database)
+    failure = database.read(last_backup.failure, autocommit=True)
+    if failure is not None:
+        database.write(partial(_add_failed_backup, failure=failure))
+    for account, kind in database.read(notices.find_due, autocommit=True):
+        if stop.is_set():
+            return
+        database.write(partial(_store_notice, settings=settings, account=account, kind=kind))
+
+
+def _add_failed_backup(tx: Connection, failure: Failure) -> None:
+    if notices.advance(tx, _BACKUP, failure.at):
+        owners = tx.execute(select(accounts.c.id).where(accounts.c.owner == true())).scalars().all()
+        for account in owners:
+            notices.add(tx, account, "backup", [Item(None, {"at": failure.at, "reason": failure.reason})])
+
+
+def _store_notice(tx: Connection, settings: Settings, account: int, kind: Kind) -> None:
+    """Store the e-mail in the transaction that records that it was sent, so it is stored once."""
+    items = notices.take(tx, account, kind)
+    to = notices.recipient(tx, account)
+    if items and (email := notice_content.email(tx, settings, to, kind, items)) is not None:
+        mail.enqueue(tx, settings, email, account=account)
 
 
 def _prepare(settings: Settings, database: Database, report: EmailReport) -> None:

@@ -10,14 +10,14 @@ from waypost.clicks.ingest.process import BackgroundJob
 from waypost.core.settings import Settings
 from waypost.db.audit_sequence import Reader, Sequencer
 from waypost.db.database import Database
-from waypost.email_reports import scheduler
+from waypost.email_reports import notices, scheduler
 from waypost.http import mail
 from waypost.items.domains import domain_checker
 from waypost.items.links import dead_link_checker, expiry_events, limit_events
 from waypost.webhooks import outbox, overlay_hooks, sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
-AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue, overlay_hooks.follow)
+AUDIT_READERS: Sequence[Reader] = (merkle.append, outbox.enqueue, overlay_hooks.follow, notices.follow)
 """They get every event of the audit log, in its order."""
 
 
@@ -28,7 +28,7 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
         sender.run,
         mail.run,
         expiry_events.run,
-        *([scheduler.run] if settings.smtp_url.get_secret_value() else []),
+        scheduler.run,
         *([dead_link_checker.run] if settings.dead_links_days else []),
         *([domain_checker.run] if settings.checks_domains else []),
     )

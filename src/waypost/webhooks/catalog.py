@@ -15,7 +15,7 @@ TEST = "webhook.test"
 """The event that a person sends to see that an endpoint works. It is sent even if the endpoint does not select it."""
 _OF_ITEMS = ("created", "updated", "deleted", "restored", "purged")
 _MORE: Mapping[str, Sequence[str]] = {
-    "link": ("clicked", "limit_reached", "expired", "dead", "alive"),
+    "link": ("clicked", "limit_near", "limit_reached", "expired", "dead", "alive"),
     "domain": ("failed", "recovered"),
     "file": ("downloaded",),
     "channel": ("item_added", "item_removed"),

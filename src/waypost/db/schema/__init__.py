@@ -35,7 +35,7 @@ from waypost.db.schema.clicks import (
     visitors,
 )
 from waypost.db.schema.columns import metadata
-from waypost.db.schema.emails import email_reports, emails
+from waypost.db.schema.emails import account_notices, email_reports, emails, notice_items
 from waypost.db.schema.imports import import_clicks, import_origins, import_parts, import_plans, import_rows
 from waypost.db.schema.link_tables import link_checks, link_undos, rotator_links, rotator_state
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports

@@ -1,8 +1,8 @@
-"""The queue of outgoing e-mail, and the reports that are sent by e-mail."""
+"""The queue of outgoing e-mail, and the reports and notices that are sent by e-mail."""
 
-from sqlalchemy import BigInteger, Column, Index, String, Table, Text, text
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, String, Table, Text, text
 
-from waypost.db.schema.columns import Id, id_column, metadata, number, owned, string, timestamp
+from waypost.db.schema.columns import Id, flag, id_column, metadata, number, owned, parent, string, timestamp
 
 _IS_ACTIVE = text("confirmed IS NOT NULL AND unsubscribed IS NULL")
 _IS_UNCONFIRMED = text("confirmed IS NULL AND unsubscribed IS NULL")
@@ -56,4 +56,29 @@ Index(
     email_reports.c.created,
     sqlite_where=_IS_UNCONFIRMED,
     postgresql_where=_IS_UNCONFIRMED,
+)
+
+# The subjects of the next notice of a kind; deleted when its e-mail is stored. `item` is a link or domain.
+notice_items = Table(
+    "notice_items",
+    metadata,
+    id_column(),
+    parent("account", "accounts", "CASCADE"),
+    Column("kind", String(8), nullable=False),
+    Column("item", Id),
+    Column("content", JSON, nullable=False),
+    timestamp("created"),
+    Index("notice_items_account_kind", "account", "kind"),
+    sqlite_autoincrement=True,
+)
+
+# The kinds of notices of an account: if it gets them, and the time of the last one. An account without a row gets it.
+account_notices = Table(
+    "account_notices",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("kind", String(8), primary_key=True),
+    flag("enabled"),
+    timestamp("sent"),
+    sqlite_with_rowid=False,
 )

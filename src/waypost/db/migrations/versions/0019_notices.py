@@ -1,4 +1,4 @@
-"""Add the checks of branded domains, and an index of links by their expiry, for the events of both.
+"""Add the checks of branded domains, an index of links by their expiry, and notices by e-mail.
 
 Revision: 0019
 """
@@ -33,3 +33,30 @@ def upgrade() -> None:
     )
     op.create_index("domain_checks_due", "domain_checks", ["due"])
     op.create_index("domain_checks_domain", "domain_checks", ["domain"])
+    _add_notices(["id"] if is_sqlite else ["id", "account"])
+
+
+def _add_notices(keys: list[str]) -> None:
+    op.create_table(
+        "notice_items",
+        sa.Column("id", _ID, autoincrement=True, nullable=False),
+        sa.Column("account", _ID, nullable=False),
+        sa.Column("kind", sa.String(8), nullable=False),
+        sa.Column("item", _ID),
+        sa.Column("content", sa.JSON, nullable=False),
+        sa.Column("created", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint(*keys, name="notice_items_pk"),
+        sa.ForeignKeyConstraint(["account"], ["accounts.id"], name="notice_items_account_fk", ondelete="CASCADE"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("notice_items_account_kind", "notice_items", ["account", "kind"])
+    op.create_table(
+        "account_notices",
+        sa.Column("account", _ID, nullable=False),
+        sa.Column("kind", sa.String(8), nullable=False),
+        sa.Column("enabled", sa.Boolean, nullable=False),
+        sa.Column("sent", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("account", "kind", name="account_notices_pk"),
+        sa.ForeignKeyConstraint(["account"], ["accounts.id"], name="account_notices_account_fk", ondelete="CASCADE"),
+        sqlite_with_rowid=False,
+    )

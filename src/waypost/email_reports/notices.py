@@ -1,0 +1,194 @@
+"""Notices by e-mail in the database: items that wait, the kinds that an account gets, and unsubscription.
+
+The first notice of a kind is sent at once; items of the day after it follow in one e-mail.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Connection, and_, delete, exists, false, func, insert, or_, select, update
+
+from waypost.core import clock
+from waypost.core.errors import Kind as ErrorKind
+from waypost.core.errors import Problem
+from waypost.db import audit_log
+from waypost.db.audit_sequence import SequencedEvent
+from waypost.db.database import upsert
+from waypost.db.schema import account_notices, accounts, installation, notice_items
+from waypost.db.signing import installation_signer, read_unverified
+
+Kind = Literal["dead", "limit", "surge", "domain", "backup"]
+KINDS: Sequence[Kind] = get_args(Kind)
+FOR_ADMINISTRATORS: Kind = "backup"
+PAUSE_SECONDS = 86_400
+"""The time between two e-mails of a kind to an account."""
+_WAIT_SECONDS = {"dead": 3600}
+"""The time in which the first e-mail collects more: dead links are checked one after the other."""
+_KEEP_SECONDS, _KEEP_SURGES_SECONDS = 7 * 86_400, 7200
+"""Items that could not be sent for so long are deleted."""
+_BEGUN: Mapping[str, Kind] = {"link.dead": "dead", "link.limit_near": "limit", "domain.failed": "domain"}
+_OVER: Mapping[str, Kind] = {"link.alive": "dead", "domain.recovered": "domain"}
+_PURPOSE = "unsubscribe notice"
+_n, _s, _i = notice_items.c, account_notices.c, installation.c
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """The owner of an account. `language` is "" if none is selected."""
+
+    account: int
+    username: str
+    email: str
+    language: str
+    timezone: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """The subject of a notice: the id of the link or domain, None for the account, and its values."""
+
+    item: int | None
+    content: Mapping[str, Any]
+
+
+def follow(tx: Connection, events: Sequence[SequencedEvent]) -> None:
+    """Store events that become notices, and remove those that are over before they were sent: a reader of the log."""
+    for event in events:
+        if event.account is None:
+            continue
+        if kind := _BEGUN.get(event.name):
+            add(tx, event.account, kind, [Item(event.item, {**(event.after or {}), "label": event.label})])
+        elif kind := _OVER.get(event.name):
+            tx.execute(delete(notice_items).where(_n.account == event.account, _n.kind == kind, _n.item == event.item))
+
+
+def add(tx: Connection, account: int, kind: Kind, items: Sequence[Item]) -> None:
+    """Store items of a notice, which is sent soon."""
+    rows = [
+        {"account": account, "kind": kind, "item": each.item, "content": each.content, "created": clock.now()}
+        for each in items
+    ]
+    if rows:
+        tx.execute(insert(notice_items), rows)
+
+
+def find_due(tx: Connection) -> Sequence[tuple[int, Kind]]:
+    """Return the accounts and kinds whose time has come. Suspended accounts get nothing."""
+    now = clock.now()
+    first = func.min(_n.created)
+    own = and_(_s.account == _n.account, _s.kind == _n.kind)
+    query = (
+        select(_n.account, _n.kind, first.label("first"))
+        .join(accounts, accounts.c.id == _n.account)
+        .outerjoin(account_notices, own)
+        .where(accounts.c.suspended == false(), or_(_s.sent.is_(None), _s.sent <= now - PAUSE_SECONDS))
+        .group_by(_n.account, _n.kind)
+    )
+    rows = tx.execute(query).all()
+    return [(row.account, row.kind) for row in rows if row.first <= now - _WAIT_SECONDS.get(row.kind, 0)]
+
+
+def take(tx: Connection, account: int, kind: Kind) -> Sequence[Item]:
+    """Remove and return the items of a notice, and record that it is sent now.
+
+    Nothing if another process has done so, or if the account does not get this kind.
+    """
+    now = clock.now()
+    _require_row(tx, account, kind)
+    own = (_s.account == account, _s.kind == kind, _s.sent <= now - PAUSE_SECONDS)
+    is_enabled = tx.execute(update(account_notices).where(*own).values(sent=now).returning(_s.enabled)).scalar()
+    if is_enabled is None:
+        return ()
+    taken = delete(notice_items).where(_n.account == account, _n.kind == kind).returning(_n.id, _n.item, _n.content)
+    rows = sorted(tx.execute(taken).all(), key=lambda row: row.id)
+    return [Item(row.item, row.content) for row in rows] if is_enabled else ()
+
+
+def _require_row(tx: Connection, account: int, kind: Kind) -> None:
+    row = upsert(tx, account_notices).values(account=account, kind=kind, enabled=True, sent=0)
+    tx.execute(row.on_conflict_do_nothing())
+
+
+def has_old(tx: Connection) -> bool:
+    """Return whether `delete_old` has something to do."""
+    return bool(tx.execute(select(exists().where(_is_old()))).scalar_one())
+
+
+def delete_old(tx: Connection) -> None:
+    """Delete items that could not be sent for a week, for example without an SMTP server; numbers of clicks after hours."""
+    tx.execute(delete(notice_items).where(_is_old()))
+
+
+def _is_old() -> Any:
+    now = clock.now()
+    is_surge = and_(_n.kind == "surge", _n.created <= now - _KEEP_SURGES_SECONDS)
+    return or_(_n.created <= now - _KEEP_SECONDS, is_surge)
+
+
+def recipient(tx: Connection, account: int) -> Recipient:
+    """Return the owner of an account."""
+    c = accounts.c
+    row = tx.execute(select(c.username, c.email, c.language, c.timezone).where(c.id == account)).one()
+    return Recipient(account, *row)
+
+
+def offered(*, owner: bool) -> Sequence[Kind]:
+    """Return the kinds that an account can get."""
+    return [kind for kind in KINDS if owner or kind != FOR_ADMINISTRATORS]
+
+
+def enabled(tx: Connection, account: int, *, owner: bool) -> list[Kind]:
+    """Return the kinds that an account gets: all that it has not turned off."""
+    query = select(_s.kind).where(_s.account == account, _s.enabled == false())
+    off = set(tx.execute(query).scalars())
+    return [kind for kind in offered(owner=owner) if kind not in off]
+
+
+def choose(tx: Connection, account: int, kinds: Collection[str], *, owner: bool) -> None:
+    """Set which kinds an account gets."""
+    before = enabled(tx, account, owner=owner)
+    after = [kind for kind in offered(owner=owner) if kind in kinds]
+    if before == after:
+        return
+    for kind in offered(owner=owner):
+        _require_row(tx, account, kind)
+        own = (_s.account == account, _s.kind == kind)
+        tx.execute(update(account_notices).where(*own).values(enabled=kind in after))
+    name = tx.execute(select(accounts.c.username).where(accounts.c.id == account)).scalar_one()
+    values = {"before": {"notices": before}, "after": {"notices": after}}
+    audit_log.record(tx, account, "account.updated", account, label=name, **values)
+
+
+def token(tx: Connection, to: Recipient, kind: Kind) -> str:
+    """Return the token that unsubscribes the owner of an account from a kind."""
+    return installation_signer(tx).sign(_PURPOSE, str(to.account), kind, bound=to.email)
+
+
+def of_token(tx: Connection, text: str) -> tuple[Recipient, Kind]:
+    """Return the recipient and the kind of a token. Raises INVALID for one that is not valid any more."""
+    values = read_unverified(text)
+    if len(values) == 2 and values[0].isdecimal() and len(values[0]) < 16 and values[1] in KINDS:
+        account = int(values[0])
+        if tx.execute(select(accounts.c.id).where(accounts.c.id == account)).first():
+            to = recipient(tx, account)
+            if installation_signer(tx).unsign(_PURPOSE, text, bound=to.email) is not None:
+                return to, next(kind for kind in KINDS if kind == values[1])
+    raise Problem(ErrorKind.INVALID, "This link has expired, or the account was deleted.")
+
+
+def unsubscribe(tx: Connection, text: str) -> Recipient:
+    """Turn the kind of a token off. Raises INVALID if it is not valid."""
+    to, kind = of_token(tx, text)
+    choose(tx, to.account, [each for each in enabled(tx, to.account, owner=True) if each != kind], owner=True)
+    return to
+
+
+def advance(tx: Connection, name: str, to: int) -> bool:
+    """Move a position of the installation forward. Return False if another process has moved it so far already."""
+    tx.execute(upsert(tx, installation).values(name=name, value=b"0").on_conflict_do_nothing())
+    stored = tx.execute(select(_i.value).where(_i.name == name).with_for_update()).scalar_one()
+    if int(bytes(stored)) >= to:
+        return False
+    tx.execute(update(installation).where(_i.name == name).values(value=str(to).encode()))
+    return True

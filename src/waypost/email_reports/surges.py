@@ -1,0 +1,90 @@
+"""Hours in which an account or a link has more than five times its usual clicks.
+
+Usual is the mean of the same hour of the day (UTC) over the last four weeks, but at least 20 clicks, so that small
+numbers never alarm. Items younger than a week have no usual number.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from sqlalchemy import Connection, and_, false, func, select
+
+from waypost.core import clock
+from waypost.db.database import Database
+from waypost.db.schema import accounts, click_times, installation, links
+from waypost.email_reports import notices
+from waypost.email_reports.notices import Item
+
+FACTOR, MIN_USUAL = 5, 20
+MIN_CLICKS = FACTOR * MIN_USUAL
+_HOUR, _QUARTER, _DAY = 3600, 900, 86_400
+_DELAY_SECONDS = 600
+"""An hour is examined so long after its end, when its clicks are counted."""
+_DAYS, _MIN_DAYS = 28, 7
+_POSITION = "surges"
+_c = click_times.c
+
+
+def step(database: Database) -> None:
+    """Examine the last full hour, unless another process has done so."""
+    hour = (clock.now() - _DELAY_SECONDS) // _HOUR * _HOUR - _HOUR
+    query = select(installation.c.value).where(installation.c.name == _POSITION)
+    stored = database.read(lambda tx: tx.execute(query).scalar(), autocommit=True)
+    if stored is None or int(bytes(stored)) < hour:
+        by_account = database.read(partial(find, hour=hour))
+        database.write(partial(_store, hour=hour, by_account=by_account))
+
+
+def _store(tx: Connection, hour: int, by_account: Mapping[int, Sequence[Item]]) -> None:
+    if notices.advance(tx, _POSITION, hour):
+        for account, items in by_account.items():
+            notices.add(tx, account, "surge", items)
+
+
+def find(tx: Connection, hour: int) -> Mapping[int, Sequence[Item]]:
+    """Return the items with many clicks in the hour that begins then, by account; the account itself comes first."""
+    by_account = {}
+    for account, registered, clicks in _busy_accounts(tx, hour):
+        whole = _surges(tx, account, "account", {account: (clicks, registered)}, hour)
+        items = [Item(None, each.content) for each in whole]
+        items += _surges(tx, account, "link", _busy_links(tx, account, hour), hour)
+        if items:
+            by_account[account] = items
+    return by_account
+
+
+def _busy_accounts(tx: Connection, hour: int) -> Sequence[tuple[int, int, int]]:
+    """Return accounts with enough clicks in the hour: id, time of registration, clicks (primary key of click_times)."""
+    a, clicks = accounts.c, func.sum(_c.clicks)
+    own = and_(_c.kind == "account", _c.item == a.id, _c.account == a.id, _c.at >= hour, _c.at < hour + _HOUR)
+    query = select(a.id, a.registered, clicks).join(click_times, own).where(a.suspended == false())
+    rows = tx.execute(query.group_by(a.id, a.registered).having(clicks >= MIN_CLICKS).order_by(a.id))
+    return [(row[0], row[1], int(row[2])) for row in rows]
+
+
+def _busy_links(tx: Connection, account: int, hour: int) -> Mapping[int, tuple[int, int]]:
+    """Return links with enough clicks in the hour, and their time of creation (index links_account_clicks)."""
+    n, clicks = links.c, func.sum(_c.clicks)
+    own = and_(_c.kind == "link", _c.item == n.id, _c.account == n.account, _c.at >= hour, _c.at < hour + _HOUR)
+    query = select(n.id, n.created, clicks).join(click_times, own)
+    query = query.where(n.account == account, n.clicks >= MIN_CLICKS).group_by(n.id, n.created)
+    return {row[0]: (int(row[2]), row[1]) for row in tx.execute(query.having(clicks >= MIN_CLICKS))}
+
+
+def _surges(tx: Connection, account: int, kind: str, busy: Mapping[int, tuple[int, int]], hour: int) -> Sequence[Item]:
+    usual = _usual(tx, account, kind, busy, hour) if busy else {}
+    surges = []
+    for item, (clicks, created) in busy.items():
+        days = min(_DAYS, (hour - created) // _DAY)
+        mean = usual.get(item, 0) / days if days >= _MIN_DAYS else clicks
+        if clicks > FACTOR * max(mean, MIN_USUAL):
+            surges.append(Item(item, {"clicks": clicks, "usual": round(mean), "hour": hour}))
+    return surges
+
+
+def _usual(tx: Connection, account: int, kind: str, items: Iterable[int], hour: int) -> Mapping[int, int]:
+    """Return the clicks in the same hour of all days before, by item (primary key of click_times)."""
+    quarters = [hour - day * _DAY + part for day in range(1, _DAYS + 1) for part in range(0, _HOUR, _QUARTER)]
+    own = (_c.kind == kind, _c.item.in_(items), _c.account == account, _c.at.in_(quarters))
+    query = select(_c.item, func.sum(_c.clicks)).where(*own).group_by(_c.item)
+    return {row[0]: int(row[1]) for row in tx.execute(query)}

@@ -1,0 +1,251 @@
+"""Notices by e-mail: what causes them, one e-mail of a kind a day, and one-click unsubscription for each kind."""
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import time_machine
+from sqlalchemy import func, insert, select, update
+
+from tests.conftest import Person
+from tests.support.asgi_client import AsgiClient
+from tests.support.clicks import click, run_out
+from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.logins import service_with_mail
+from tests.support.threads import join
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal import TAKEN, Journal
+from waypost.core.settings import Settings
+from waypost.db import audit_log, audit_sequence, last_backup
+from waypost.db.database import Database
+from waypost.db.schema import accounts, click_times, emails, links, notice_items
+from waypost.email_reports import notices, scheduler, surges
+from waypost.email_reports.notices import KINDS, Item
+from waypost.items.links import limit_events
+
+pytestmark = ON_BOTH_DATABASES
+_DAY, _HOUR = 86_400, 3600
+_NOW = 1_796_025_600 + 12 * _HOUR
+
+
+@pytest.fixture
+def client(ana: Person, settings: Settings, database: Database) -> Iterator[AsgiClient]:
+    with service_with_mail(settings, database) as (client, _):
+        yield client
+
+
+@pytest.fixture
+def time() -> Iterator[Any]:
+    with time_machine.travel(_NOW, tick=False) as time:
+        yield time
+
+
+def _mail_settings(settings: Settings) -> Settings:
+    return Settings.model_validate({**settings.model_dump(), "smtp_url": "smtp://127.0.0.1:1"})
+
+
+def _send(person: Person, settings: Settings) -> None:
+    """Send the notices that are due, after the events of the audit log have become some."""
+    audit_sequence.Sequencer(person.database, [notices.follow]).step()
+    scheduler.send_notices(_mail_settings(settings), person.database, threading.Event())
+
+
+def _stored(person: Person) -> list[dict[str, Any]]:
+    rows = person.database.read(lambda tx: tx.execute(select(emails).order_by(emails.c.id)).mappings().all())
+    return [dict(row) for row in rows]
+
+
+def _record(person: Person, event: str, item: int, label: str = "", **after: Any) -> None:
+    person.database.write(lambda tx: audit_log.record(tx, person.account, event, item, label=label, after=after))
+
+
+def _set(person: Person, table: Any, **values: Any) -> None:
+    person.database.write(lambda tx: tx.execute(update(table).values(**values)))
+
+
+def _link(person: Person, **fields: Any) -> int:
+    return person.add("url", url="https://shop.example/sale", **fields)
+
+
+def test_dead_links_are_collected_in_one_email_a_day(ana: Person, settings: Settings, time: Any) -> None:
+    first, second, alive, deleted = (
+        _link(ana, custom=name) for name in ("number-one", "number-two", "number-three", "number-four")
+    )
+    for link in (first, second, alive, deleted):
+        _record(ana, "link.dead", link, url="https://shop.example/sale")
+    _record(ana, "link.alive", alive, url="https://shop.example/sale")
+    ana.remove("url", deleted)
+    _send(ana, settings)
+    assert _stored(ana) == []
+    time.shift(_HOUR)
+    for _ in range(2):
+        _send(ana, settings)
+    (email,) = _stored(ana)
+    assert re.findall(r"^- (\S+): (\S+)$", email["text"], re.MULTILINE) == [
+        ("go.localhost:8000/number-one", "https://shop.example/sale"),
+        ("go.localhost:8000/number-two", "https://shop.example/sale"),
+    ]
+    assert (email["recipient"], email["account"]) == ("ana@example.com", ana.account)
+    _record(ana, "link.dead", alive, url="https://shop.example/sale")
+    time.shift(2 * _HOUR)
+    _send(ana, settings)
+    assert len(_stored(ana)) == 1
+    time.shift(_DAY)
+    _send(ana, settings)
+    assert "go.localhost:8000/number-three" in _stored(ana)[1]["text"]
+
+
+def test_80_percent_of_a_click_limit_is_one_event_and_one_notice(ana: Person, settings: Settings) -> None:
+    link = _link(ana, custom="sale")
+    _set(ana, links, clicklimit=5, taken=3)
+    for taken in (4, 5, 5):
+        _set(ana, links, taken=taken)
+        journal = Journal(settings.journal_dir)
+        assert journal.write(click(link, flags=TAKEN))
+        journal.close()
+        run_out(Ingester(settings, ana.database, readers=[limit_events.record_reached]))
+        _send(ana, settings)
+    (email,) = _stored(ana)
+    assert "- go.localhost:8000/sale: 4 of 5 clicks" in email["text"]
+    names = [event["event"] for event in ana.get("/audit")["data"]["events"] if event["event"].startswith("link.limit")]
+    assert sorted(names) == ["link.limit_near", "link.limit_reached"]
+
+
+def _count(person: Person, kind: str, item: int, at: int, clicks: int) -> None:
+    row = {"kind": kind, "item": item, "at": at, "account": person.account, "clicks": clicks}
+    person.database.write(lambda tx: tx.execute(insert(click_times).values(row)))
+
+
+def test_hour_with_five_times_the_usual_clicks_is_one_notice_a_day(ana: Person, settings: Settings, time: Any) -> None:
+    link, new, small = (_link(ana, custom=name) for name in ("an-old", "a-new", "a-small"))
+    hour = _NOW - _HOUR
+    _set(ana, accounts, registered=hour - 60 * _DAY)
+    _set(ana, links, created=hour - 14 * _DAY, clicks=500)
+    ana.database.write(lambda tx: tx.execute(update(links).where(links.c.id == new).values(created=hour - 2 * _DAY)))
+    for day in range(1, 15):
+        _count(ana, "link", link, hour - day * _DAY, 40)
+        _count(ana, "account", ana.account, hour - day * _DAY, 80)  # 40 a day over four weeks
+    for item, clicks in ((link, 201), (new, 900), (small, 99)):
+        _count(ana, "link", item, hour + 900, clicks)
+    _count(ana, "account", ana.account, hour + 900, 200)
+    assert ana.database.read(lambda tx: surges.find(tx, hour)) == {
+        ana.account: [Item(link, {"clicks": 201, "usual": 40, "hour": hour})]
+    }
+    _send(ana, settings)
+    assert _stored(ana) == []  # the hour is examined when its clicks are counted
+    time.shift(600)
+    for _ in range(2):
+        _send(ana, settings)
+    (email,) = _stored(ana)
+    assert "go.localhost:8000/an-old: 201 clicks in the hour from" in email["text"]
+    _count(ana, "link", link, hour + _HOUR, 400)
+    _count(ana, "account", ana.account, hour + _HOUR, 400)
+    time.shift(_HOUR)
+    _send(ana, settings)
+    assert len(_stored(ana)) == 1
+
+
+def test_domain_and_failed_backup_are_notices_the_backup_for_administrators(
+    ana: Person, settings: Settings, ben: Person, time: Any
+) -> None:
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="expiring")
+    ana.database.write(lambda tx: last_backup.record_failure(tx, "/mnt/a.tar.gz cannot be written."))
+    for _ in range(2):
+        _send(ana, settings)
+    texts = [(email["recipient"], email["text"]) for email in _stored(ana)]
+    assert [to for to, _ in texts] == ["ana@example.com"] * 2
+    assert any("The certificate of go.brand.example expires within 7 days." in text for _, text in texts)
+    assert any("/mnt/a.tar.gz cannot be written." in text for _, text in texts)
+    time.shift(2 * _DAY)
+    _send(ana, settings)
+    assert len(_stored(ana)) == 2
+
+
+def test_two_nodes_send_a_notice_once(ana: Person, settings: Settings) -> None:
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
+    audit_sequence.Sequencer(ana.database, [notices.follow]).step()
+    send = (_mail_settings(settings), ana.database, threading.Event())
+    threads = [threading.Thread(target=scheduler.send_notices, args=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    join(*threads)
+    assert len(_stored(ana)) == 1
+
+
+def test_notice_that_was_not_stored_is_sent_again(
+    ana: Person, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler.mail, "enqueue", _fail)
+        with pytest.raises(RuntimeError):
+            _send(ana, settings)
+    assert _stored(ana) == []
+    _send(ana, settings)
+    assert len(_stored(ana)) == 1
+
+
+def _fail(*_args: Any, **_options: Any) -> None:
+    raise RuntimeError
+
+
+def test_suspended_account_gets_nothing_and_old_items_are_deleted(ana: Person, settings: Settings, time: Any) -> None:
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
+    _set(ana, accounts, suspended=True)
+    _send(ana, settings)
+    assert _stored(ana) == []
+    time.shift(7 * _DAY)
+    scheduler.delete_old(ana.database)
+    count = select(func.count()).select_from(notice_items)
+    assert ana.database.read(lambda tx: tx.execute(count).scalar_one()) == 0
+
+
+def test_chosen_notices_are_sent_and_one_click_ends_a_kind(
+    ana: Person, settings: Settings, client: AsgiClient, time: Any
+) -> None:
+    browser = Browser(client)
+    browser.sign_in("ana")
+    page = browser.client.get("/dashboard/reports").text
+    assert [f'value="{kind}"' in page for kind in KINDS] == [True] * len(KINDS)
+    assert browser.submit("/reports/notices", at="/reports", notices=["domain", "limit"]).status_code == 303
+    assert ana.database.read(lambda tx: notices.enabled(tx, ana.account, owner=True)) == ["limit", "domain"]
+    _record(ana, "link.dead", _link(ana), url="https://shop.example/sale")
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
+    time.shift(_HOUR)
+    _send(ana, settings)
+    (email,) = _stored(ana)
+    url = urlsplit(email["unsubscribe"])
+    assert url.path == "/dashboard/reports/notices/unsubscribe"
+    target = f"{url.path}?{url.query}"
+    stranger = Browser(client).client
+    assert stranger.get(target).status_code == 200
+    assert ana.database.read(lambda tx: notices.enabled(tx, ana.account, owner=True)) == ["limit", "domain"]
+    assert stranger.post(target, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    assert ana.database.read(lambda tx: notices.enabled(tx, ana.account, owner=True)) == ["limit"]
+    assert stranger.post(target[:-3] + "xxx").status_code == 400
+    _set(ana, accounts, email="new@example.com", email_key="new@example.com")
+    assert stranger.post(target).status_code == 400
+
+
+def test_other_accounts_are_not_offered_backups(ana: Person, ben: Person, client: AsgiClient) -> None:
+    browser = Browser(client)
+    browser.sign_in("ben")
+    assert 'value="backup"' not in browser.client.get("/dashboard/reports").text
+
+
+@pytest.mark.parametrize(("language", "text"), [("de", "Das Zertifikat von"), ("ar", "شهادة")])
+def test_test_notice_is_in_the_language_of_the_account(
+    ana: Person, client: AsgiClient, language: str, text: str
+) -> None:
+    _set(ana, accounts, language=language)
+    browser = Browser(client)
+    browser.sign_in("ana")
+    assert browser.submit("/reports/notices/test", at="/reports").status_code == 303
+    (email,) = _stored(ana)
+    assert text in email["text"]
+    assert f'<html lang="{language}"' in email["html"]
+    assert email["unsubscribe"] == ""
