@@ -330,7 +330,7 @@ _WEBHOOK = "/webhooks/1"
 WEBHOOKS: Sequence[Sent] = (
     Sent("/webhooks/new", ["webhook.created"], {"url": "https://hooks.example.com/", "events": "*"}, status=200),
     *_unchanged(f"{_WEBHOOK}/edit", "webhook.updated", title="Shop"),
-    Sent(f"{_WEBHOOK}/test", at=_WEBHOOK),
+    Sent(f"{_WEBHOOK}/test", ["webhook.tested"], at=_WEBHOOK),
     Sent(f"{_WEBHOOK}/replay", at=_WEBHOOK),
     Sent(f"{_WEBHOOK}/rotate", ["webhook.secret_rotated"], status=200),
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": ""}, _WEBHOOK),

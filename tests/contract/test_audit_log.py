@@ -20,8 +20,8 @@ _NAMES = {
     "POST /channel/:channelid/assign/:type/:itemid": [],  # it is in the channel
     "POST /import/add": ["import.created"],
     "POST /webhook/:id/rotate": ["webhook.secret_rotated"],
-    "POST /webhook/:id/test": [],  # the log of the webhook has both
-    "POST /webhook/:id/replay": [],
+    "POST /webhook/:id/test": ["webhook.tested"],
+    "POST /webhook/:id/replay": [],  # none has failed
     "DELETE /admin/account/:id/delete": ["account.deletion_scheduled"],
     "POST /admin/account/:id/cancel-deletion": [],  # none is scheduled
     "POST /admin/account/:id/remove-two-factor": [],  # there is none

@@ -25,6 +25,7 @@ from waypost.db.database import Database
 from waypost.db.schema import accounts, click_times, emails, links, notice_items
 from waypost.email_reports import notices, scheduler, surges
 from waypost.email_reports.notices import KINDS, Item
+from waypost.http import mail
 from waypost.items.links import limit_events
 
 pytestmark = ON_BOTH_DATABASES
@@ -181,7 +182,7 @@ def test_notice_that_was_not_stored_is_sent_again(
 ) -> None:
     _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
     with monkeypatch.context() as patch:
-        patch.setattr(scheduler.mail, "enqueue", _fail)
+        patch.setattr(mail, "enqueue", _fail)
         with pytest.raises(RuntimeError):
             _send(ana, settings)
     assert _stored(ana) == []

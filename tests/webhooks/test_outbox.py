@@ -14,7 +14,7 @@ from waypost.db import audit_log
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import accounts as accounts_table
-from waypost.db.schema import webhook_messages
+from waypost.db.schema import audit, webhook_messages
 from waypost.items.accounts import ops as accounts
 from waypost.items.campaigns import ops as campaigns
 from waypost.items.channels import ops as channels
@@ -212,3 +212,14 @@ def test_owner_gets_e_mail_in_the_language_of_the_account(hooks: Hooks) -> None:
     assert email.to == "ana@example.com"
     assert "Empfänger" in email.text
     assert f"/dashboard/webhooks/{hooks.endpoint}" in email.text
+
+
+def test_messages_that_are_sent_again_are_one_event_with_their_number(hooks: Hooks) -> None:
+    hooks.update(enabled=False)
+    hooks.change()
+    hooks.change("Sales")
+    hooks.update(enabled=True)
+    for _ in range(2):  # the second time, none has failed
+        hooks.database.write(lambda tx: deliveries.replay(tx, hooks.account, hooks.endpoint))
+    query = select(audit.c.after).where(audit.c.name == "webhook.replayed")
+    assert hooks.database.read(lambda tx: tx.execute(query).scalars().all()) == [{"messages": 2}]

@@ -116,7 +116,7 @@ def has_old(tx: Connection) -> bool:
 
 
 def delete_old(tx: Connection) -> None:
-    """Delete items that could not be sent for a week, for example without an SMTP server; numbers of clicks after hours."""
+    """Delete items that could not be sent for a week, as without an SMTP server; numbers of clicks after two hours."""
     tx.execute(delete(notice_items).where(_is_old()))
 
 

@@ -58,7 +58,7 @@ def list_reports(context: PageContext) -> Response:
         items=items,
         own=folded(context.user.email),
         can_send=context.mailer.can_send,
-        form=Form({"notices": enabled}),
+        form=Form({"notices": list[str](enabled)}),
         kinds=[(kind, gettext(notice_content.LABELS[kind])) for kind in notices.offered(owner=owner)],
     )
 

@@ -35,7 +35,7 @@ EVENTS: Mapping[str, Sequence[str]] = {
     "session": ("started", "ended", "refused"),
     "second_factor": ("enabled", "disabled", "codes_renewed"),
     "email_report": ("created", "deleted", "confirmed", "unsubscribed"),
-    "webhook": ("created", "updated", "deleted", "secret_rotated", "disabled"),
+    "webhook": ("created", "updated", "deleted", "secret_rotated", "tested", "replayed", "disabled"),
 }
 """The verbs of each kind. An event is named by both, such as `link.created`."""
 NAMES = frozenset(f"{kind}.{verb}" for kind, verbs in EVENTS.items() for verb in verbs)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, TextClause, delete, func, sele
 
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, not_found
-from waypost.db import crud
+from waypost.db import audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import webhook_attempts, webhook_messages
 from waypost.db.schema.webhooks import IS_OF_VISITS
@@ -91,7 +91,8 @@ def replay(
     With `delivery` that one, with times all that were created from `first` to `last`, without any all that have failed.
     Those that wait are sent now. Raises NOT_FOUND, and INVALID if the endpoint is disabled.
     """
-    if not endpoints.get_owned(tx, account, endpoint).enabled:
+    stored = endpoints.get_owned(tx, account, endpoint)
+    if not stored.enabled:
         raise Problem(Kind.INVALID, "This webhook is disabled. Enable it first.", field="enabled")
     selected: list[ColumnElement[bool]] = []
     if delivery is not None:
@@ -106,13 +107,16 @@ def replay(
     count = tx.execute(update(webhook_messages).where(*_is_for(account, endpoint), *selected).values(fresh)).rowcount
     if delivery is not None and not count:
         raise not_found("delivery")
+    if count:
+        audit_log.record(tx, account, "webhook.replayed", endpoint, label=stored.title, after={"messages": count})
     return count
 
 
 def send_test(tx: Connection, account: int, endpoint: int) -> Delivery:
     """Send a test to an endpoint, also to a disabled one; return its message. Raises NOT_FOUND."""
-    endpoints.get_owned(tx, account, endpoint)
+    title = endpoints.get_owned(tx, account, endpoint).title
     message = outbox.enqueue_test(tx, account, endpoint)
+    audit_log.record(tx, account, "webhook.tested", endpoint, label=title)
     return crud.get_owned(tx, webhook_messages, account, message, Delivery)
 
 
