@@ -21,9 +21,9 @@ MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_m
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 # Texts of the source are UTF-8 in every locale.
-format lint messages docs docs-site release page-pictures: export PYTHONUTF8 := 1
+format lint messages docs events docs-site release page-pictures: export PYTHONUTF8 := 1
 
-.PHONY: run demo wheel test quick lint check format install migration messages docs mcp-session docs-site audit audit-packages audit-pages page-pictures release bench clean
+.PHONY: run demo wheel test quick lint check format install migration messages docs mcp-session events docs-site audit audit-packages audit-pages page-pictures release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -83,6 +83,10 @@ docs: .venv/.dev
 # make mcp-session: record a session with the MCP server in docs/mcp-session.md
 mcp-session: .venv/.dev
 	$(BIN)/python -m scripts.record_mcp
+
+# make events: record a sample of each event in docs/events.md
+events: .venv/.dev
+	$(BIN)/python -m scripts.record_events
 
 # make docs-site: build the documentation site in .venv/site; view it with `python3 -m http.server -d .venv/site`
 docs-site: .venv/.dev

@@ -465,3 +465,5 @@ GROUPS = {
     "reports by e-mail": EMAIL_REPORTS,
 }
 """The forms that are sent one after the other."""
+FIRST_GROUPS = {name: group for group in reversed(GROUPS) for sent in GROUPS[group] for name in sent.events}
+"""The first group of forms that causes an event: there, the event is like its sample."""

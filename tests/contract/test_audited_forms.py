@@ -1,15 +1,16 @@
 """Every form of the dashboard records what it changed, and nothing if it changed nothing."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 from starlette.routing import compile_path
 
 from tests.conftest import PASSWORD, Person
-from tests.contract.audited_forms import GROUPS, NEW_PASSWORD, PREVIOUS, Sent, Values, World
+from tests.contract.audited_forms import FIRST_GROUPS, GROUPS, NEW_PASSWORD, PREVIOUS, Sent, Values, World
 from tests.contract.endpoints import ItemIds
+from tests.support import event_samples
 from tests.support.audit_log import Recorded
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_BOTH_DATABASES
@@ -19,6 +20,7 @@ from tests.support.logins import service_with_mail
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.server.routers import DASHBOARD_PAGES
+from waypost.webhooks import catalog
 
 pytestmark = ON_BOTH_DATABASES
 _SENT_LATER = "/dashboard/forgot"
@@ -43,8 +45,15 @@ def _send(sent: Sent, further: Values, world: World, previous: Any) -> Any:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_each_form_records_its_change(
-    ana: Person, item_ids: ItemIds, recorded: Recorded, settings: Settings, database: Database, group: str
+    ana: Person,
+    item_ids: ItemIds,
+    recorded: Recorded,
+    settings: Settings,
+    database: Database,
+    record_property: Callable[[str, object], None],
+    group: str,
 ) -> None:
+    caused = []
     with service_with_mail(settings, database) as (client, _):
         world = World(ana, Browser(client), item_ids)
         for browser in (Browser(client.another()), world.browser):
@@ -62,6 +71,10 @@ def test_each_form_records_its_change(
             assert {event.origin for event in events} <= {"dashboard", "import"}, sent
             for secret in (PASSWORD, NEW_PASSWORD, "tulip", "$argon2", "203.0.113", "127.0.0.1"):
                 assert secret not in repr(events), sent
+            caused += event_samples.payloads_of(events)
+    record_property(event_samples.CAUSED, caused)
+    ours = [each for each in caused if each["type"] in catalog.NAMES and FIRST_GROUPS[each["type"]] == group]
+    assert event_samples.unlike_samples(ours) == {}
 
 
 def test_every_form_is_sent() -> None:

@@ -1,8 +1,12 @@
 """A receiver of webhooks that can misbehave, an account with an endpoint, and a sender that runs step by step."""
 
+import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +28,24 @@ from waypost.webhooks import endpoints, outbox
 from waypost.webhooks.sender import Sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
+PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
 WAIT_SECONDS = 30
+SECRET = re.compile(
+    r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:[0-9a-f]+::?|::1|\S@\S|wh[ps][a-z]+_|wp_\w{6,}|argon2"
+    r"|\"(password|secret|key|network)\": ",
+)
+"""Addresses of networks and e-mail, secrets, and names of fields with them."""
 Answer = Callable[[], Iterable[bytes]]
+
+
+@cache
+def validator() -> Any:
+    """Return the validator of the schema of messages on their page."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  # takes more than a second, in each process
+
+    blocks = map(json.loads, re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
+    schema = next(block for block in blocks if "$schema" in block)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
 @dataclass(frozen=True)

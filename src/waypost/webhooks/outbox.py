@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, false, insert, select
 
 from waypost.core import clock
-from waypost.db.audit_sequence import SequencedEvent
+from waypost.db.audit_sequence import SequencedEvent, StoredEvent
 from waypost.db.schema import accounts, webhook_endpoints, webhook_messages
 from waypost.db.statements import is_one_of
 from waypost.webhooks import catalog, scopes, signature
@@ -79,7 +79,7 @@ def enqueue_test(tx: Connection, account: int, endpoint: int) -> int:
     return int(tx.execute(statement.returning(webhook_messages.c.id)).scalar_one())
 
 
-def payload(event: SequencedEvent) -> str:
+def payload(event: StoredEvent) -> str:
     """Return the text that is sent for an event: neither the key nor the network of the client is in it."""
     names = ("kind", "label", "origin", "before", "after")
     return as_json(event.name, event.at, {"id": event.item, **{name: getattr(event, name) for name in names}})
