@@ -57,7 +57,7 @@ NOT_EXPORTED_COLUMNS = {
     "bio_pictures": {"data"},
     "audit": {"position", "salt"},
     "email_reports": {"email_key"},
-    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits"},
+    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits", "credential"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
 

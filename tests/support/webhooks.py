@@ -50,10 +50,11 @@ def validator() -> Any:
 
 @dataclass(frozen=True)
 class Received:
-    """A request: headers with lower-case names, and the body."""
+    """A request: headers with lower-case names, the body, and the path with the query."""
 
     headers: dict[str, str]
     body: str
+    target: str = ""
 
     def verified(self, secret: str) -> Any:
         """Return the payload. The official library raises an error if the signature is not valid."""
@@ -79,8 +80,10 @@ class Receiver:
 
     def respond(self, request: bytes) -> Iterable[bytes]:
         head, _, body = request.partition(b"\r\n\r\n")
-        lines = (line.partition(": ") for line in head.decode().split("\r\n")[1:])
-        self.requests.append(Received({name.lower(): value for name, _, value in lines}, body.decode()))
+        first, *others = head.decode().split("\r\n")
+        lines = (line.partition(": ") for line in others)
+        headers = {name.lower(): value for name, _, value in lines}
+        self.requests.append(Received(headers, body.decode(), first.split()[1]))
         return self.answer()
 
 

@@ -27,8 +27,9 @@ from waypost.items.channels import ops as channels
 from waypost.items.links import limit_events
 from waypost.items.links import ops as links
 from waypost.webhooks import catalog, deliveries, endpoints, outbox, queue, visit_outbox
+from waypost.webhooks.formats import MAX_VISITS
 from waypost.webhooks.sender import Sender
-from waypost.webhooks.visit_outbox import HOLD_SECONDS, MAX_VISITS, VisitOutbox
+from waypost.webhooks.visit_outbox import HOLD_SECONDS, VisitOutbox
 
 _ADDRESS = "203.0.113.77"
 _LABELS = ("country", "referrer", "browser", "os", "device", "language", "source")

@@ -219,6 +219,7 @@ def post(
     *,
     media_type: str,
     seconds: float,
+    agent: str = _AGENT,
     headers: Mapping[str, str] | None = None,
     max_bytes: int = 0,
     trusted_hosts: HostPorts = frozenset(),
@@ -230,7 +231,7 @@ def post(
     """
     with (
         _open_pool(resolver, seconds, max_bytes, trusted_hosts=trusted_hosts) as pool,
-        _exchange(pool, "POST", url, body=body, media_type=media_type, headers=headers) as response,
+        _exchange(pool, "POST", url, body=body, media_type=media_type, agent=agent, headers=headers) as response,
     ):
         beginning = _beginning(response, max_bytes) if max_bytes else b""
         return FetchedResponse(response.status, dict(_headers(response)), beginning)

@@ -12,7 +12,7 @@ from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import MAX_INTEGER, CreatedAt, Id, ItemId, Line, PathId, Timestamp, Url
 from waypost.core import clock
-from waypost.webhooks import deliveries, endpoints
+from waypost.webhooks import deliveries, endpoints, formats
 from waypost.webhooks.deliveries import Attempt, Delivery, State
 from waypost.webhooks.endpoints import Endpoint
 
@@ -21,6 +21,19 @@ _MAX_EVENTS = 200
 _EXAMPLE_URL = "https://hooks.example.com/waypost"
 _TITLE = Field(description="Name for yourself.", examples=["Shop"])
 _URL = Field(description="URL that gets the events, `https` or `http`.", examples=[_EXAMPLE_URL])
+_FORMAT = Field(
+    description="Format of the messages: `standard` (Standard Webhooks), texts for `slack` and `discord`, or visits for"
+    " `matomo`, `plausible` and `ga4` (Google Analytics).",
+    examples=["standard"],
+)
+_SITE = Field(
+    description="For analytics: the id of the site in Matomo, its domain in Plausible, or the measurement id.",
+    examples=[""],
+)
+_TOKEN = Field(
+    description="Secret of the receiver: `token_auth` of Matomo, or the API secret of Google Analytics. Never shown.",
+    examples=[""],
+)
 _EVENTS = Field(
     description="Names of the events, such as `link.created`; `link.*` for all of links, `*` for all (default). Visits"
     " have to be named: `link.clicked`, `code.scanned`, `file.downloaded`.",
@@ -44,6 +57,8 @@ class WebhookOut(BaseModel):
     id: Id
     title: str = _TITLE
     url: str = _URL
+    format: formats.Name = _FORMAT
+    site: str = _SITE
     events: Sequence[str] = _EVENTS
     campaign: int | None = _CAMPAIGN
     channel: int | None = _CHANNEL
@@ -99,7 +114,7 @@ class DeliveryOut(BaseModel):
     uid: str = Field(description="Value of `webhook-id`.", examples=["msg_2f1c0e9d8b7a69584736251403f2e1d0"])
     event: str = Field(description="Name of the event.", examples=["link.created"])
     state: State = Field(description="`waiting`, `delivered` or `failed`.", examples=["delivered"])
-    body: str = Field(description="The JSON that is sent.", examples=['{"type":"link.created"}'])
+    body: str = Field(description="The message as in the format `standard`.", examples=['{"type":"link.created"}'])
     next: Timestamp | None = Field(
         description="Time of the next attempt, in UTC; null if none follows.", examples=[None]
     )
@@ -126,6 +141,9 @@ class WebhookChange(Body):
 
     title: Annotated[Line | None, _TITLE] = None
     url: Annotated[Url, _URL] = ""
+    format: Annotated[formats.Name | None, _FORMAT] = None
+    site: Annotated[Line | None, _SITE] = None
+    credential: Annotated[Line | None, _TOKEN] = None
     events: Annotated[
         Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=_MAX_EVENTS)] | None, _EVENTS
     ] = None

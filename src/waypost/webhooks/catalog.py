@@ -70,3 +70,8 @@ def selects(selected: Iterable[str], name: str) -> bool:
 def has_visits(selected: Iterable[str]) -> bool:
     """Return whether a selection contains an event of visits."""
     return not _NAMES_OF_VISITS.isdisjoint(selected)
+
+
+def has_visits_only(selected: Iterable[str]) -> bool:
+    """Return whether all selected events are of visits."""
+    return _NAMES_OF_VISITS.issuperset(selected)

@@ -13,7 +13,7 @@ from waypost.db import account_rows, audit_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channels, links, webhook_endpoints, webhook_messages
 from waypost.urls import blocklist, validation
-from waypost.webhooks import catalog, signature
+from waypost.webhooks import catalog, formats, signature
 
 MAX_ENDPOINTS = 10
 """Endpoints of one account."""
@@ -35,6 +35,8 @@ class Endpoint:
     account: int
     title: str
     url: str
+    format: formats.Name
+    site: str
     events: Sequence[str]
     campaign: int | None
     channel: int | None
@@ -61,6 +63,9 @@ class Fields(TypedDict, total=False):
 
     title: str | None
     url: str
+    format: formats.Name | None
+    site: str | None
+    credential: str | None
     events: Sequence[str] | None
     campaign: int | None
     channel: int | None
@@ -89,6 +94,9 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
         raise Problem(Kind.INVALID, message)
     values = _values(tx, account, fields, settings)
     _check_scope(values)
+    if "events" not in values and formats.FORMATS[values.get("format", formats.STANDARD)].is_analytics:
+        values |= {"events": sorted(catalog.VISITS.values()), "visits": True}
+    _check_format(values)
     secret = signature.new_secret()
     row = {"account": account, "secret": secret, "created": clock.now(), **values}
     endpoint = tx.execute(insert(webhook_endpoints).values(row).returning(_c.id)).scalar_one()
@@ -107,6 +115,10 @@ def change(tx: Connection, account: int, endpoint: int, *, settings: Settings, *
     if stored.overlay is not None:
         _refuse_of_overlay(stored, {name: value for name, value in values.items() if name not in _OF_ANY})
     _check_scope({**{name: getattr(stored, name) for name in SCOPES}, **values})
+    credential = tx.execute(select(_c.credential).where(_c.id == endpoint, _c.account == account)).scalar_one()
+    as_stored = {"format": stored.format, "site": stored.site, "credential": credential, "events": stored.events}
+    _check_new_format(stored.format, values.get("format", stored.format))
+    _check_format({**as_stored, **values})
     crud.change(tx, webhook_endpoints, account, endpoint, values)
     if values.get("enabled") or values.get("url", stored.url) != stored.url:
         forgotten = {"failing": None, "warned": None, "disabledreason": ""}
@@ -173,3 +185,25 @@ def _check_scope(values: Mapping[str, Any]) -> None:
     """Raise INVALID if more than one item limits the endpoint."""
     if len(limits := [name for name in SCOPES if values.get(name) is not None]) > 1:
         raise invalid(limits[1], f"{limits[1]} cannot be combined with {limits[0]}: select one of them.")
+
+
+def _check_format(values: Mapping[str, Any]) -> None:
+    """Raise INVALID if a field is missing that the format needs, or given that it does not have.
+
+    Formats of analytics take visits only.
+    """
+    its_format = formats.FORMATS[values.get("format", formats.STANDARD)]
+    for name in ("site", "credential"):
+        if name in its_format.fields and not values.get(name):
+            raise invalid(name, f"{name} must not be empty for {its_format.label}.")
+        if name not in its_format.fields and values.get(name):
+            raise invalid(name, f"{name} must be empty for {its_format.label}.")
+    if its_format.is_analytics and not catalog.has_visits_only(values.get("events", [catalog.ALL])):
+        allowed = ", ".join(catalog.VISITS.values())
+        raise invalid("events", f"{its_format.label} takes visits only. Select some of {allowed}.")
+
+
+def _check_new_format(old: formats.Name, new: formats.Name) -> None:
+    """Raise INVALID if stored messages do not fit into the new format of their endpoint."""
+    if new != old and (formats.FORMATS[old].is_analytics or formats.FORMATS[new].is_analytics):
+        raise invalid("format", "format cannot change to or from analytics. Create another webhook.")

@@ -19,7 +19,7 @@ from waypost.webhooks.scopes import CAMPAIGN, LINK, Thing
 
 _c = webhook_endpoints.c
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_COLUMNS = (_c.id, _c.account, _c.events, _c.campaign, _c.channel, _c.link, _c.enabled)
+_COLUMNS = (_c.id, _c.account, _c.events, _c.campaign, _c.channel, _c.link, _c.enabled, _c.format)
 
 
 def enqueue(tx: Connection, events: Sequence[SequencedEvent]) -> None:

@@ -20,6 +20,7 @@ from waypost.webhooks import catalog, deliveries, endpoints
 from waypost.webhooks.api import NewWebhook
 from waypost.webhooks.deliveries import Delivery, State
 from waypost.webhooks.endpoints import SCOPES, Endpoint
+from waypost.webhooks.formats import FORMATS, STANDARD
 
 pages = Router()
 _LIST = "/dashboard/webhooks"
@@ -33,7 +34,16 @@ _VISITS: Mapping[str, str] = {
     "file.downloaded": gettext_noop("Downloaded"),
 }
 """Texts of the events of visits."""
-_NEW: Mapping[str, Value] = {"title": "", "url": "", "events": [catalog.ALL], "single": [], "scope": ""}
+_NEW: Mapping[str, Value] = {
+    "title": "",
+    "url": "",
+    "format": STANDARD,
+    "site": "",
+    "credential": "",
+    "events": [catalog.ALL],
+    "single": [],
+    "scope": "",
+}
 
 
 @pages.get("/dashboard/webhooks")
@@ -59,7 +69,7 @@ def create_webhook(context: PageContext) -> Response:
     made = context.submit(form, NewWebhook, work, _SHAPE)
     if made is None:
         return _form_page(context, form, status=400)
-    return _page(context, made[0].id, secret=made[1])
+    return _page(context, made[0].id, secret=made[1] if made[0].format == STANDARD else "")
 
 
 @pages.get("/dashboard/webhooks/{id:int}")
@@ -81,6 +91,8 @@ def update_webhook(context: PageContext, id: int) -> Response:
 
     def work(tx: Connection, fields: dict[str, Any]) -> Endpoint:
         form.reject_stale(_values(tx, context.account, id))
+        if not form.text("credential"):  # it is not shown, so an empty field keeps it
+            del fields["credential"]
         changed = {**fields, **_selection(form)}
         return endpoints.change(tx, context.account, id, settings=context.settings, **changed)
 
@@ -161,6 +173,7 @@ def _page(context: PageContext, id: int, *, secret: str = "") -> Response:
     page, values = context.read(work)
     events = [_event(name) for name in values["endpoint"].events]
     values |= {"events": events, "describe": _event, "state": state, "secret": secret}
+    values["format"] = FORMATS[values["endpoint"].format].label
     return context.render_list("webhooks/show.html", page, **values)
 
 
@@ -180,6 +193,7 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
         form=form,
         endpoint=endpoint,
         scopes=scopes,
+        formats=_format_options(endpoint),
         kinds=[(name, _event(name)) for name in catalog.GROUPS],
         single=[(name, _event(name)) for name in single],
     )
@@ -209,7 +223,8 @@ def _values(tx: Connection, account: int, id: int) -> Mapping[str, Value]:
     scope = next((f"{name}-{item}" for name in SCOPES if (item := getattr(endpoint, name)) is not None), "")
     groups = [name for name in endpoint.events if name.endswith(catalog.ALL)]
     single = [name for name in endpoint.events if name not in groups]
-    return {"title": endpoint.title, "url": endpoint.url, "events": groups, "single": single, "scope": scope}
+    stored = {name: getattr(endpoint, name) for name in ("title", "url", "format", "site")}
+    return {**stored, "credential": "", "events": groups, "single": single, "scope": scope}
 
 
 def _selection(form: Form) -> dict[str, Any]:
@@ -220,11 +235,24 @@ def _selection(form: Form) -> dict[str, Any]:
     if not set(form["single"]) <= catalog.NAMES:
         raise _not_offered("single")
     items = {name: forms.parse_id(item) if name == scope else None for name in SCOPES}
-    return {"events": [*form["events"], *form["single"]], **items}
+    selected = [*form["events"], *form["single"]]
+    if form.text("format") in FORMATS and FORMATS[form.text("format")].is_analytics:  # the form hides other events
+        selected = [name for name in catalog.VISITS.values() if name in selected] or list(catalog.VISITS.values())
+    return {"events": selected, **items}
 
 
 def _not_offered(name: str) -> Problem:
     return invalid(name, f"{name} must be one of the options. Select another one.")
+
+
+def _format_options(endpoint: Endpoint | None) -> Sequence[Option]:
+    """Return the choices of a format: all for a new webhook, and those to which another one can change."""
+    current = None if endpoint is None else FORMATS[endpoint.format]
+    return [
+        (name, each.label)
+        for name, each in FORMATS.items()
+        if current in (None, each) or not (current.is_analytics or each.is_analytics)
+    ]
 
 
 def _scope_options(tx: Connection, account: int, current: str) -> Sequence[Option]:

@@ -23,9 +23,11 @@ from sqlalchemy import (
     update,
 )
 
+from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.db import audit_log
 from waypost.db.schema import accounts, webhook_attempts, webhook_endpoints, webhook_messages
 from waypost.webhooks import catalog, endpoints
+from waypost.webhooks.formats import Target
 
 LEASE_SECONDS = 60
 """A message is sent again after this time without a result; longer than an attempt takes."""
@@ -81,7 +83,7 @@ class Claim:
     attempt: int
     number: int
     event: str
-    url: str
+    target: Target
     secrets: tuple[str, ...]
     is_failing: bool
     uid: str
@@ -204,13 +206,15 @@ def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
     ]
 
 
-def _targets(tx: Connection, ids: set[int], now: int) -> Mapping[int, tuple[str, tuple[str, ...], bool]]:
-    """Return the URL of endpoints, the valid secrets, the newest first, and whether the last attempt failed."""
-    query = select(_e.id, _e.url, _e.secret, _e.oldsecret, _e.oldsecretend, _e.failing).where(_e.id.in_(ids))
+def _targets(tx: Connection, ids: set[int], now: int) -> Mapping[int, tuple[Target, tuple[str, ...], bool]]:
+    """Return where messages go, the valid secrets, the newest first, and whether the last attempt failed."""
+    columns = (_e.id, _e.url, _e.format, _e.site, _e.credential, _e.secret, _e.oldsecret, _e.oldsecretend, _e.failing)
+    query = select(*columns, accounts.c.language).join(accounts, accounts.c.id == _e.account)
     targets = {}
-    for row in tx.execute(query):
+    for row in tx.execute(query.where(_e.id.in_(ids))):
         old = (row.oldsecret,) if row.oldsecret and row.oldsecretend > now else ()
-        targets[row.id] = (row.url, (row.secret, *old), row.failing is not None)
+        target = Target(row.url, row.format, row.site, row.credential, row.language or SOURCE_LANGUAGE)
+        targets[row.id] = (target, (row.secret, *old), row.failing is not None)
     return targets
 
 

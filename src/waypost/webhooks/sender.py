@@ -24,7 +24,7 @@ from waypost.core.settings import Settings
 from waypost.db import leases
 from waypost.db.database import Database, Durability
 from waypost.http import mail, safe_client
-from waypost.webhooks import catalog, deliveries, notices, queue, signature
+from waypost.webhooks import catalog, deliveries, formats, notices, queue, signature
 from waypost.webhooks.queue import LEASE_SECONDS, Claim, Due, Result
 
 TIMEOUT_SECONDS = 15.0
@@ -238,21 +238,25 @@ class Sender:
             self._store(claimed, result)
             self._fault_point("stored")
         except Exception:
-            _log.exception("webhook failed", url=claimed.url)
+            _log.exception("webhook failed", url=claimed.target.url)
             raise
         finally:
             self._end(claimed, succeeded=succeeded)
 
     def _send(self, claimed: Claim) -> Result:
         """Send the request. Only an answer is a success."""
-        started, body = time.monotonic(), claimed.body.encode()
+        started = time.monotonic()
+        request = formats.request(claimed.target, claimed.uid, claimed.body, self._settings.dashboard)
+        is_signed = claimed.target.format == formats.STANDARD
+        signed = signature.headers(claimed.uid, clock.now(), request.body, claimed.secrets) if is_signed else {}
         try:
             response = safe_client.post(
-                claimed.url,
-                body,
+                request.url,
+                request.body,
                 media_type="application/json",
                 seconds=TIMEOUT_SECONDS,
-                headers=signature.headers(claimed.uid, clock.now(), body, claimed.secrets),
+                agent=request.agent,
+                headers={**signed, **request.headers},
                 max_bytes=MAX_ANSWER_BYTES,
                 trusted_hosts=self._hosts,
             )
@@ -271,7 +275,7 @@ class Sender:
                 return self._database.write(record, durability="process")
             except Problem as problem:
                 if time.monotonic() >= end or self._stop.wait(1):
-                    _log.warning("result of a webhook was not stored", url=claimed.url, reason=str(problem))
+                    _log.warning("result of a webhook was not stored", url=claimed.target.url, reason=str(problem))
                     return None
 
     def _record(self, tx: Connection, claimed: Claim, result: Result, now: int) -> None:

@@ -1,6 +1,7 @@
 """Messages of counted visits, written by the ingester in the transaction that counts them.
 
-A message has up to 100 visits. It is held for a few seconds, in which later transactions add theirs.
+A message has up to 100 visits, or as many as its format allows. It is held for a few seconds, in which later
+transactions add theirs.
 """
 
 import json
@@ -22,10 +23,9 @@ from waypost.db.schema.nouns import NOUNS
 from waypost.db.statements import is_one_of
 from waypost.urls.short_urls import short_url
 from waypost.webhooks import catalog, outbox, scopes, signature
+from waypost.webhooks.formats import max_visits
 from waypost.webhooks.scopes import Thing
 
-MAX_VISITS = 100
-"""Visits of one message."""
 HOLD_SECONDS = 5
 """A message waits so long for more visits."""
 _CACHE_SECONDS = 1.0
@@ -145,7 +145,7 @@ def _extend(tx: Connection, endpoint: Any, name: str, visits: tuple[str, ...]) -
     row = tx.execute(query.order_by(_m.id.desc()).limit(1).with_for_update()).first()
     if row is None:
         return 0
-    free = MAX_VISITS - len(json.loads(row.body)["data"]["visits"])
+    free = max_visits(endpoint.format) - len(json.loads(row.body)["data"]["visits"])
     if not free:
         return 0
     added = visits[:free]
@@ -157,10 +157,10 @@ def _extend(tx: Connection, endpoint: Any, name: str, visits: tuple[str, ...]) -
 
 def _new_messages(endpoint: Any, name: str, visits: tuple[str, ...], body_of: _BodyOf) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of new messages. One that is not full is held for more visits."""
-    now = clock.now()
-    for start in range(0, len(visits), MAX_VISITS):
-        part = visits[start : start + MAX_VISITS]
+    now, size = clock.now(), max_visits(endpoint.format)
+    for start in range(0, len(visits), size):
+        part = visits[start : start + size]
         body = body_of(name, now, part)
         message = outbox.values(endpoint.account, endpoint.id, signature.new_id(), name, body)
-        due = now if len(part) == MAX_VISITS else now + HOLD_SECONDS
+        due = now if len(part) == size else now + HOLD_SECONDS
         yield {**message, "due": due, "state": outbox.first_state(endpoint)}

@@ -16,10 +16,16 @@ from waypost.db.schema.columns import (
 
 # One of campaign, channel and link can have an id, without a foreign key: with the item, its events end. `failing` is
 # the time of the first failure since the last success, `warned` that of the e-mail about it. `visits`: it gets visits.
+# `credential` is the secret of the receiver that analytics need.
 webhook_endpoints = owned(
     "webhook_endpoints",
     string("title", doc="Name."),
     Column("url", Text, nullable=False, doc="URL that gets the events."),
+    Column(
+        "format", String(9), nullable=False, default="standard", server_default="standard", doc="Format of messages."
+    ),
+    Column("site", Text, nullable=False, default="", server_default="", doc="Id of the site in analytics."),
+    Column("credential", Text, nullable=False, default="", server_default=""),
     Column("events", JSON, nullable=False, default=["*"], doc="Names of the events, as JSON; * for all."),
     Column("campaign", Id, doc="Id of the campaign, if only its events are sent."),
     Column("channel", Id, doc="Id of the channel, if only its events are sent."),
