@@ -30,7 +30,7 @@ _MAX_TITLE, _MAX_REFERRER, _MAX_VALUE = 300, 420, 100
 
 @dataclass(frozen=True)
 class Target:
-    """Where messages of an endpoint go, in the language of its account. `site` and `credential` are "" for most formats."""
+    """Where messages of an endpoint go, in the language of its account. `site` and `credential` can be ""."""
 
     url: str
     format: Name = STANDARD
