@@ -92,7 +92,7 @@ def update_webhook(context: PageContext, id: int) -> Response:
     def work(tx: Connection, fields: dict[str, Any]) -> Endpoint:
         form.reject_stale(_values(tx, context.account, id))
         if not form.text("credential"):  # it is not shown, so an empty field keeps it
-            del fields["credential"]
+            fields.pop("credential", None)
         changed = {**fields, **_selection(form)}
         return endpoints.change(tx, context.account, id, settings=context.settings, **changed)
 
