@@ -200,6 +200,8 @@ def test_page_with_filter_reads_a_limited_number_of_rows(
         if before is None:
             break
     assert (names, parts > 2) == (["link.created"], True)
+    history = database.read(lambda tx: log.page(tx, ana.account, AuditFilter(kind="link", item=1), limit=10))
+    assert ([entry.name for entry in history.entries], history.before) == (["link.created"], None)
 
 
 def test_exports_have_every_event_oldest_first(ana: Person, dashboard: Browser) -> None:
@@ -247,6 +249,17 @@ def test_version_with_a_value_too_long_for_the_log_is_not_restored(
     assert event["before"]["description"]["characters"] == 200
     response = dashboard.submit(f"/audit/links/{link}/restore", at=f"/audit?kind=link&item={link}", event=event["id"])
     assert (response.status_code, ana.details("url", link)["description"]) == (404, "short")
+
+
+def test_version_before_an_edit_without_values_is_not_restored(ana: Person, dashboard: Browser) -> None:
+    """The migration has moved times of edits from before the log."""
+    link = new_link(ana, "spring", title="First")
+    ana.write(lambda tx: audit_log.record(tx, ana.account, "link.updated", link))
+    ana.update("url", link, title="Second")
+    edit = _events(ana, kind="link", item=link)[1]
+    assert (edit["event"], edit["before"]) == ("link.updated", None)
+    response = dashboard.submit(f"/audit/links/{link}/restore", at=f"/audit?kind=link&item={link}", event=edit["id"])
+    assert (response.status_code, ana.details("url", link)["title"]) == (404, "Second")
 
 
 def test_earlier_version_of_a_link_is_restored(ana: Person, dashboard: Browser) -> None:

@@ -21,7 +21,7 @@ from waypost.clicks.journal import Journal
 from waypost.clicks.stats import verify
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.db.schema import click_labels, click_times, edits, events, visit_blocks, visitors
+from waypost.db.schema import click_labels, click_times, events, visit_blocks, visitors
 from waypost.db.schema import links as links_table
 from waypost.items.accounts import ops as accounts
 from waypost.items.links import account_moves, ops
@@ -62,20 +62,14 @@ def _times(database: Database, kind: str, item: int) -> tuple[int, ...]:
     return tuple(map(int, database.read(lambda tx: tx.execute(sums.where(c.kind == kind, c.item == item)).one())))
 
 
-def test_counts_and_edits_of_an_earlier_move_are_joined(
-    database: Database, settings: Settings, links: list[int]
-) -> None:
+def test_counts_of_an_earlier_move_are_joined(database: Database, settings: Settings, links: list[int]) -> None:
     """Lines that are counted again after a restore to a moment before a move name the new account."""
     _count(settings, database, click(links[0]))
     database.write(_add_strays)
-    at = {"kind": "link", "item": links[0], "at": 900_000}
-    database.write(lambda tx: tx.execute(insert(edits).values(account=1, **at)))
     _move(database, settings, links[0])
     assert _times(database, "link", links[0])[0] == 2
     assert _labels(database, "link", links[0], "browser", days=False).total() == 2
     assert (_times(database, "account", 1)[0], _times(database, "account", 2)[0]) == (0, 1)
-    of_link = select(edits.c.account, edits.c.at).where(edits.c.item == links[0])
-    assert (2, 900_000) in [tuple(row) for row in database.read(lambda tx: tx.execute(of_link).all())]
     assert database.read(_owners) == {2}
 
 

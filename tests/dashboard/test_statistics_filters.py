@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 import pytest
+import time_machine
 from sqlalchemy import Connection, delete, insert, update
 
 from tests.conftest import Person
@@ -270,7 +271,7 @@ def test_events_are_listed_below_the_chart(ana: Person, dashboard: Browser, spri
     texts = [(int(point), " ".join(text.split())) for point, text in rows]
     assert texts == [
         (3, "Link created"),
-        (6, "Link edited"),
+        (6, "Links edited: 2 times"),
         (6, "Import from Bitly"),
         (6, "Campaign started: Easter &lt;b&gt;"),
     ]
@@ -279,11 +280,20 @@ def test_events_are_listed_below_the_chart(ana: Person, dashboard: Browser, spri
     assert re.search(r"<span>\s*Link created", page)
 
 
-def test_edits_of_an_hour_are_stored_once(ana: Person, dashboard: Browser, spring: int) -> None:
-    for title in ("a", "b", "c"):
+def test_edits_of_a_point_are_one_mark_with_their_number(ana: Person, dashboard: Browser, spring: int) -> None:
+    for title in ("a", "b", "c", "c"):  # the last one changes nothing
         ana.update("url", spring, title=title)
-    page = dashboard.get(f"/links/{spring}/stats?period=7").text
-    assert len(re.findall("Link edited", page)) == 1
+    ana.update("channel", ana.add("channel", name="x"), name="y")  # it has no statistics
+    for path in (f"/links/{spring}/stats?period=7", "/statistics?period=7"):
+        assert re.findall(r"Links? edited[^<]*", dashboard.get(path).text) == ["Links edited: 3 times"], path
+
+
+def test_edits_outside_of_the_period_are_not_marked(ana: Person, dashboard: Browser, spring: int) -> None:
+    with time_machine.travel(clock.now() - 40 * DAY):
+        ana.update("url", spring, title="a")
+    for path in (f"/links/{spring}/stats", "/statistics"):
+        assert "Link edited" not in dashboard.get(f"{path}?period=7").text
+        assert "Link edited" in dashboard.get(f"{path}?period=90").text
 
 
 def test_top_links_of_overview_are_those_of_the_period(

@@ -81,12 +81,16 @@ def page(
 ) -> AuditPage:
     """Return the latest events that match, of an account or of the installation, before the id `before`.
 
-    With filters it can have fewer than `limit`, although earlier ones match: it reads a limited number of rows.
+    With filters, other than the history of one thing, it can have fewer than `limit`, although earlier ones match: it
+    reads a limited number of rows.
     """
-    owned = AuditFilter().conditions(tx, account)
+    # The whole log of the account, and the history of one thing, have an index.
+    is_history = bool(audit_filter.kind) and audit_filter.item is not None
+    indexed = AuditFilter(audit_filter.kind, audit_filter.item) if is_history else AuditFilter()
+    owned = indexed.conditions(tx, account)
     older = [] if before is None else [_c.id < before]
     bound = None
-    if audit_filter.is_set:
+    if audit_filter != indexed:
         newest = select(_c.id).where(*owned, *older).order_by(_c.id.desc())
         bound = tx.execute(newest.offset(_MAX_SCANNED).limit(1)).scalar()
     scanned = [] if bound is None else [_c.id > bound]

@@ -36,11 +36,14 @@ def restore(tx: Connection, account: int, link: int, event: int, *, settings: Se
 
 
 def _replaced_since(tx: Connection, account: int, link: int, event: int) -> Mapping[str, Any]:
-    """Return the values before an event of those columns that it or a later one has changed. Raises NOT_FOUND."""
+    """Return the values before an event of those columns that it or a later one has changed.
+
+    Raises NOT_FOUND, also for an edit from before the log, which has no values.
+    """
     crud.require_owned(tx, links, account, link)
     is_change = (_c.account == account, _c.kind == "link", _c.item == link, _c.name == "link.updated", _c.id >= event)
     rows = tx.execute(select(_c.id, _c.before).where(*is_change).order_by(_c.id.desc())).all()
-    if not rows or rows[-1].id != event:
+    if not rows or rows[-1].id != event or not rows[-1].before:
         raise not_found("version")
     values: dict[str, Any] = {}
     for row in rows:

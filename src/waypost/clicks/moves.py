@@ -10,7 +10,7 @@ from waypost.clicks.ingest.label_limits import OTHER, fold
 from waypost.clicks.stats.reports import COUNTS
 from waypost.db import moved_items
 from waypost.db.database import upsert
-from waypost.db.schema import click_labels, click_times, edits, events, visit_blocks
+from waypost.db.schema import click_labels, click_times, events, visit_blocks
 
 _DAYS_AT_ONCE = 32
 """Days whose labels are in memory at the same time."""
@@ -34,7 +34,7 @@ def move(tx: Connection, kind: str, items: Sequence[int], *, source: int, target
     if first is not None:
         blocks = visit_blocks.c
         tx.execute(delete(visit_blocks).where(blocks.account.in_((source, target)), blocks.last_id >= first))
-    for table in (click_times, click_labels, events, edits):
+    for table in (click_times, click_labels, events):
         _change_account(tx, table, _are(table, kind, items, source), target)
 
 
@@ -49,14 +49,12 @@ def _change_account(tx: Connection, table: Table, where: ColumnElement[bool], ta
     The account can have rows of the items already: of lines that were counted again after a restore to a moment before
     an earlier move, or by an older node during an upgrade. Counts are added to them.
     """
-    if tx.dialect.name == "sqlite" and table in (events, edits):  # their keys do not contain the account there
+    if tx.dialect.name == "sqlite" and table is events:  # its key does not contain the account there
         tx.execute(update(table).where(where).values(account=target))
         return
     columns = [literal(target).label("account") if column.name == "account" else column for column in table.c]
     rows = upsert(tx, table).from_select([column.name for column in table.c], select(*columns).where(where))
-    if table is edits:
-        rows = rows.on_conflict_do_nothing()
-    elif table is not events:
+    if table is not events:
         key = list(table.primary_key.columns)
         counts = {column.name: column + rows.excluded[column.name] for column in table.c if column not in key}
         rows = rows.on_conflict_do_update(index_elements=key, set_=counts)

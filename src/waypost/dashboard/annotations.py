@@ -4,18 +4,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, select
+from sqlalchemy import Column, ColumnElement, Connection, and_, exists, select
 
 from waypost.clicks.stats.reports import Span, point_starts
 from waypost.clicks.stats.subjects import ACCOUNT
 from waypost.dashboard.visited_item_names import VISITED
-from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
+from waypost.db.schema import audit, campaigns, import_origins, import_plans, import_rows, links
 from waypost.db.schema.imports import SOURCE_NAMES
 
-_MAX_ROWS = 5000  # of a kind of event, newest first
+_MAX_ROWS = 5000  # of a kind of event, and of the audit log, newest first
 _MAX_ANNOTATIONS = 100
 _APPLIED = "applied"
 _WITH_EDITS = {kind: entry.table for kind, entry in VISITED.items() if kind != "missing"}
+_EDITED = [f"{kind}.updated" for kind in _WITH_EDITS]
 _Event = tuple[int, str, str, str]
 """The second, and the fields of an annotation."""
 
@@ -49,9 +50,8 @@ def _of_account(tx: Connection, account: int, first: int, after: int) -> Iterato
     created = select(c.created).where(c.account == account, c.created >= first, c.created < after)
     for second in tx.execute(created.order_by(c.id.desc()).limit(_MAX_ROWS)).scalars():
         yield second, "created", "link", ""
-    edited = select(edits.c.at, edits.c.kind).where(edits.c.account == account, edits.c.at.between(first, after - 1))
-    for second, of_kind in tx.execute(edited.order_by(edits.c.at.desc()).limit(_MAX_ROWS)):
-        yield second, "edited", of_kind, ""
+    in_span = and_(audit.c.account == account, audit.c.at >= first, audit.c.at < after)
+    yield from _edited(tx, first, after, in_span, order=audit.c.at)
     yield from _campaigns(tx, first, after, campaigns.c.account == account)
     yield from _imports(tx, first, after, import_plans.c.account == account)
 
@@ -64,9 +64,8 @@ def _of_item(tx: Connection, account: int, kind: str, item: int, first: int, aft
     own = select(c.created).where(c.id == item, c.account == account, c.created >= first, c.created < after)
     for second in tx.execute(own).scalars():
         yield second, "created", kind, ""
-    edited = select(edits.c.at).where(edits.c.kind == kind, edits.c.item == item, edits.c.account == account)
-    for second in tx.execute(edited.where(edits.c.at >= first, edits.c.at < after)).scalars():
-        yield second, "edited", kind, ""
+    of_item = and_(audit.c.account == account, audit.c.kind == kind, audit.c.item == item)
+    yield from _edited(tx, first, after, of_item, order=audit.c.id)
     if kind == "link":
         of_link = select(links.c.campaign).where(links.c.id == item, links.c.account == account)
         own_campaign = and_(campaigns.c.account == account, campaigns.c.id == of_link.scalar_subquery())
@@ -81,6 +80,17 @@ def _of_item(tx: Connection, account: int, kind: str, item: int, first: int, aft
             origin.source == import_plans.c.source,
         )
         yield from _imports(tx, first, after, and_(import_plans.c.account == account, is_imported))
+
+
+def _edited(
+    tx: Connection, first: int, after: int, which: ColumnElement[bool], *, order: Column[int]
+) -> Iterator[_Event]:
+    """Yield the changes of items among the newest events of the audit log. `which` and `order` have an index."""
+    c = audit.c
+    newest = select(c.at, c.kind, c.name).where(which).order_by(order.desc()).limit(_MAX_ROWS).subquery().c
+    in_span = (newest.name.in_(_EDITED), newest.at >= first, newest.at < after)
+    for second, of_kind in tx.execute(select(newest.at, newest.kind).where(*in_span)):
+        yield second, "edited", of_kind, ""
 
 
 def _campaigns(tx: Connection, first: int, after: int, which: ColumnElement[bool]) -> Iterator[_Event]:

@@ -39,16 +39,12 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid, not_found
 from waypost.core.text_folding import folded
 from waypost.db import audit_log, page_counters, schema
-from waypost.db.database import upsert
-from waypost.db.schema import edits
 from waypost.db.schema.nouns import NOUNS, OTHER_ROWS
 from waypost.db.statements import DriverSelect, TypedSelect
 
 R = TypeVar("R", bound=Hashable)
 UniqueErrors = Mapping[str, Problem]
 """The problem that a violation of each unique constraint means, by the constraint's name."""
-_EDIT_PRECISION = 900
-"""Seconds: edits within a quarter of an hour are one, so that a program cannot fill the table."""
 
 
 @dataclass(frozen=True)
@@ -395,11 +391,3 @@ def ids_by_name(tx: Connection, table: Table, names: Collection[str], *scope: Co
 def find_by_name(tx: Connection, table: Table, name: str, *scope: ColumnElement[bool]) -> int | None:
     """Return the id of the row in the scope that has this name."""
     return ids_by_name(tx, table, [name], *scope).get(name)
-
-
-def record_edits(tx: Connection, account: int, kind: str, *items: int) -> None:
-    """Record that their user edited items now, for the events on charts."""
-    at = clock.now() // _EDIT_PRECISION * _EDIT_PRECISION
-    rows = [{"account": account, "kind": kind, "item": item, "at": at} for item in items]
-    if rows:
-        tx.execute(upsert(tx, edits).on_conflict_do_nothing(), rows)

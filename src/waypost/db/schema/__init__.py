@@ -25,7 +25,6 @@ from waypost.db.schema.clicks import (
     changes,
     click_labels,
     click_times,
-    edits,
     events,
     leases,
     moved_items,

@@ -29,6 +29,7 @@ audit = Table(
     PrimaryKeyConstraint("id").ddl_if(dialect="sqlite"),
     Index("audit_account_id", "account", "id"),
     Index("audit_account_item", "account", "kind", "item", "id"),
+    Index("audit_account_at", "account", "at"),
     Index(
         "audit_without_position",
         "id",

@@ -7,7 +7,7 @@ has one account.
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, Text
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, number, parent, string, timestamp
+from waypost.db.schema.columns import Id, flag, id_column, metadata, number, string, timestamp
 
 # Names whose response changed, for cache invalidation (waypost.db.change_log). Purged after an hour.
 changes = Table(
@@ -130,17 +130,6 @@ visit_blocks = Table(
     number("visits"),
     Column("layout", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-)
-
-# Edits of items by quarter of an hour, for the events on charts.
-edits = Table(
-    "edits",
-    metadata,
-    parent("account", "accounts", "CASCADE"),
-    Column("kind", String(8), primary_key=True),
-    Column("item", Id, primary_key=True),
-    Column("at", BigInteger, primary_key=True),
-    Index("edits_account_at", "account", "at"),
 )
 
 # Work that one process does for all others (waypost.db.leases), and until when.

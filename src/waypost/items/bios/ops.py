@@ -103,7 +103,6 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
         values["blocks"] = assign_ids(tx, account, bio, values["blocks"], old_blocks=before.blocks)
     crud.change(tx, bios, account, bio, values)
     _remove_unused_pictures(tx, account, bio, before)
-    crud.record_edits(tx, account, "bio", bio)
     change_log.record(tx, alias_namespace.OWN, alias)
 
 

@@ -137,7 +137,6 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _release(tx, before.slug)
             _claim(tx, account, campaign, fields["slug"])
     crud.change(tx, campaigns, account, campaign, fields, _TAKEN)
-    crud.record_edits(tx, account, "campaign", campaign)
     if before.slug is not None:
         change_log.record(tx, alias_namespace.ROTATORS, before.slug)
     if fields.get("winner", before.winner) != before.winner:  # restart the count for the new threshold

@@ -196,7 +196,6 @@ def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) ->
     crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
     crud.change(tx, files, account, file, _columns(fields, before.filename))
-    crud.record_edits(tx, account, "file", file)
     after = get_owned(tx, account, file)
     if before.purged is not None and not after.has_ended(clock.now()):
         field = "expiry" if "expiry" in fields else "maxdownloads"

@@ -162,7 +162,6 @@ def change_each(tx: Connection, account: int, changes: Sequence[Change], *, sett
     for row in before.values():
         change_log.record(tx, row["host"], row["alias"])
     _update_each(tx, account, [(before[link], values) for link, values in zip(ids, columns, strict=True)])
-    crud.record_edits(tx, account, "link", *ids)
     urls = {link: row["url"] for link, row in before.items()}
     moved = [link for link, values in zip(ids, columns, strict=True) if values.get("url", urls[link]) != urls[link]]
     dead_links.reset(tx, account, moved)
@@ -314,7 +313,6 @@ def _update(tx: Connection, account: int, ids: Collection[int], values: dict[str
     locked = _lock(tx, account, ids)
     is_selected = links.c.id.in_([link["id"] for link in locked])
     tx.execute(update(links).where(links.c.account == account, is_selected).values(values))
-    crud.record_edits(tx, account, "link", *(link["id"] for link in locked))
     for link in locked:
         audit_log.item_updated(tx, links, account, link["id"], link, values)
     _record(tx, locked)

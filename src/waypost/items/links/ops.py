@@ -224,7 +224,6 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     values = {**columns, "host": host, "alias": alias}
     search = search_text({**before, **values})
     crud.change(tx, links, account, link, {**values, "search": search}, before=before)
-    crud.record_edits(tx, account, "link", link)
     dead_links.reset_if_moved(tx, account, link, old=before["url"], new=values.get("url", before["url"]))
     _set_relations(tx, account, link, **relations)
     return Address(link, host, alias, before["scheme"] if host == before["host"] else _scheme(tx, host))

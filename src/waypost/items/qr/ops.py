@@ -146,7 +146,6 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
         return False
     tx.execute(update(qrs).where(*own_items).values(now))
     audit_log.item_updated(tx, qrs, account, code, before, now)
-    crud.record_edits(tx, account, "qr", code)
     change_log.record(tx, alias_namespace.OWN, new.alias)
     return True
 

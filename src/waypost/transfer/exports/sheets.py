@@ -17,7 +17,7 @@ from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.row_codec import Convert, as_time, readable
-from waypost.db.schema import click_labels, click_times, domains, edits, events
+from waypost.db.schema import click_labels, click_times, domains, events
 from waypost.db.schema.nouns import NOUNS, Noun
 from waypost.urls import short_urls
 
@@ -344,15 +344,4 @@ _VISITS = Sheet(
     ],
 )
 
-_EDITS = Sheet(
-    "edits",
-    "Times when items were edited, with a precision of a quarter of an hour.",
-    edits,
-    of(
-        edits,
-        {"kind": "Kind of the item: link, qr, file, bio or campaign.", "item": _ITEM, "at": "Time, UTC."},
-        at=as_time,
-    ),
-)
-
-CLICK_SHEETS = (_TIMES, _LABELS, _VISITS, _EDITS)
+CLICK_SHEETS = (_TIMES, _LABELS, _VISITS)

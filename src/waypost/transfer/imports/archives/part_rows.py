@@ -26,7 +26,6 @@ from waypost.db.schema import (
     channel_items,
     click_labels,
     click_times,
-    edits,
     events,
     import_parts,
     import_plans,
@@ -86,7 +85,6 @@ KEYS: Mapping[str, Callable[[Row], Iterable[Key]]] = {
     "clicks_by_time": _statistics_keys,
     "clicks_by_label": _statistics_keys,
     "visits": _statistics_keys,
-    "edits": lambda row: ((row[0], row[1]),),
     "presets": _preset_keys,
 }
 
@@ -214,21 +212,6 @@ def _visits_here(account: int, content: Any, items: Items) -> list[dict[str, Any
     ]
 
 
-def _add_edits(tx: Connection, account: int, content: Any, items: Items) -> None:
-    values = [
-        {"account": account, "kind": kind, "item": items.created[kind, item], "at": at}
-        for kind, item, at in content["rows"]
-        if (kind, item) in items.created
-    ]
-    _insert_new(tx, edits, values)
-
-
-def _remove_edits(tx: Connection, account: int, content: Any, items: Items) -> None:
-    for kind, item, _ in content["rows"]:
-        is_edit = (edits.c.account == account, edits.c.kind == kind, edits.c.item == items.created.get((kind, item)))
-        tx.execute(delete(edits).where(*is_edit))
-
-
 def _add_presets(tx: Connection, account: int, content: Any, items: Items) -> None:
     for kind, name, settings in _presets_here(content, items):
         presets.add_missing(tx, account, kind, name, settings)
@@ -261,14 +244,12 @@ APPLY: Mapping[str, Callable[..., None]] = {
     "clicks_by_time": _add_times,
     "clicks_by_label": _add_labels,
     "visits": _add_visits,
-    "edits": _add_edits,
     "presets": _add_presets,
 }
 REMOVE: Mapping[str, Callable[..., None]] = {
     "clicks_by_time": lambda *values: _add_times(*values, sign=-1),
     "clicks_by_label": lambda *values: _add_labels(*values, sign=-1),
     "visits": _remove_visits,
-    "edits": _remove_edits,
     "presets": _remove_presets,
 }
 
@@ -318,8 +299,9 @@ def _position(tx: Connection, account: int, plan: int) -> int:
 
 
 def _next_parts(tx: Connection, account: int, plan: int, size: int, after: int) -> Sequence[Any]:
+    """Return parts after an id. An older version has stored times of edits too, which this one leaves out."""
     query = select(_PART.id, _PART.sheet, _PART.content)
-    query = query.where(_PART.plan == plan, _PART.account == account, _PART.id > after)
+    query = query.where(_PART.plan == plan, _PART.account == account, _PART.id > after, _PART.sheet != "edits")
     return tx.execute(query.order_by(_PART.id).limit(size)).all()
 
 

@@ -15,7 +15,6 @@ from waypost.dashboard import presets
 from waypost.db.database import Database
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.db.schema import click_times, import_parts
-from waypost.db.schema.nouns import NOUNS
 from waypost.items.links import views
 from waypost.items.qr import designer
 from waypost.transfer.imports import plans
@@ -24,7 +23,6 @@ from waypost.transfer.imports.sources.fields import Fields
 
 _ROWS, _CHARACTERS, _PARTS_PER_INSERT = 200, 65_536, 20
 _KINDS = frozenset({*CLICK_TOTALS, "missing"})
-_EDITED_KINDS = CLICK_TOTALS.keys() & NOUNS.keys()
 _SORTS = frozenset({"click", "bot", "preview", "late", "other"})
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 _DIMENSIONS = frozenset({*VisitAttributes._fields, IMPORTED})
@@ -160,13 +158,6 @@ def _visit(row: Fields) -> Row | None:
     ]
 
 
-def _edit(row: Fields) -> Row | None:
-    at = row.second("at")
-    if row.text("kind") not in _EDITED_KINDS or at is None or at % QUARTER or not _is_past(at):
-        return None
-    return [row.text("kind"), row.number("item"), at]
-
-
 def _preset(row: Fields) -> Row | None:
     name, known = _text(row.text("name").strip(), _MAX_LABEL), _SETTINGS.get(row.text("kind"), ())
     values = row.pairs("settings")
@@ -197,7 +188,6 @@ SHEETS: Mapping[str, Callable[[Fields], Row | None]] = {
     "clicks_by_time": _time,
     "clicks_by_label": _label,
     "visits": _visit,
-    "edits": _edit,
     "presets": _preset,
 }
 
