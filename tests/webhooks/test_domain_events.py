@@ -33,9 +33,9 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[trust
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    safe_client._ssl_context.cache_clear()
+    safe_client._new_ssl_context.cache_clear()
     yield authority
-    safe_client._ssl_context.cache_clear()
+    safe_client._new_ssl_context.cache_clear()
 
 
 class Site:
