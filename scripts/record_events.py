@@ -28,9 +28,13 @@ _MEANINGS = {
     "link.clicked": "Visitors have followed links: up to 100 visits.",
     "code.scanned": "Visitors have scanned QR codes: up to 100 visits. `kind` is `qr`.",
     "file.downloaded": "Visitors have downloaded files: up to 100 visits.",
+    "link.limit_near": "80 % of the clicks that the limit of the link allows are used; for limits from 5 on.",
     "link.limit_reached": "The last click that the limit of the link allows was counted.",
+    "link.expired": "The expiry of the link has passed.",
     "link.dead": "Three checks of the destination over two days have failed.",
     "link.alive": "A check of a dead destination has succeeded.",
+    "domain.failed": "Two checks of the domain in a row have failed; `after` has the `problem`.",
+    "domain.recovered": "A check of a failed domain has succeeded.",
     "channel.item_added": "An item was added to the channel; `after` has its kind and id.",
     "channel.item_removed": "An item was removed from the channel; `before` has its kind and id.",
     "overlay.submissions_deleted": "Submissions of the form were deleted.",
@@ -66,6 +70,8 @@ _MEANINGS = {
     "email_report.confirmed": "The recipient has confirmed the report.",
     "email_report.unsubscribed": "The recipient has unsubscribed.",
     "webhook.secret_rotated": "The webhook has a new secret.",
+    "webhook.tested": "A person has sent a test.",
+    "webhook.replayed": "Messages are sent again; `after` has their number.",
     "webhook.disabled": "The service has disabled the webhook, because it failed for 5 days (`failing`) or is `gone`.",
 }
 """The meaning of events, by their name or the second part of it."""

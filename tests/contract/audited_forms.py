@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyotp
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, select, update
 
 from tests.conftest import PASSWORD, Person
 from tests.contract.endpoints import ItemIds
@@ -16,7 +16,7 @@ from tests.support.imports import await_import
 from tests.support.visits import DESTINATION
 from waypost.auth import two_factor
 from waypost.core import clock
-from waypost.db.schema import api_keys, link_undos, plans, presets, trash
+from waypost.db.schema import api_keys, link_undos, plans, presets, trash, webhook_messages
 from waypost.db.signing import installation_signer
 from waypost.email_reports import notices
 from waypost.email_reports import ops as email_reports
@@ -327,14 +327,21 @@ ADMINISTRATION: Sequence[Sent] = (
     Sent("/admin/health/email", at="/admin/health"),
 )
 _WEBHOOK = "/webhooks/1"
+
+
+def _failed_message(world: World) -> Values:
+    world.person.write(lambda tx: tx.execute(update(webhook_messages).values(state="failed")))
+    return {}
+
+
 WEBHOOKS: Sequence[Sent] = (
     Sent("/webhooks/new", ["webhook.created"], {"url": "https://hooks.example.com/", "events": "*"}, status=200),
     *_unchanged(f"{_WEBHOOK}/edit", "webhook.updated", title="Shop"),
     Sent(f"{_WEBHOOK}/test", ["webhook.tested"], at=_WEBHOOK),
-    Sent(f"{_WEBHOOK}/replay", at=_WEBHOOK),
+    Sent(f"{_WEBHOOK}/replay", ["webhook.replayed"], at=_WEBHOOK, prepare=_failed_message),
     Sent(f"{_WEBHOOK}/rotate", ["webhook.secret_rotated"], status=200),
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": ""}, _WEBHOOK),
-    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": "on"}, _WEBHOOK),
+    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated", "webhook.replayed"], {"enabled": "on"}, _WEBHOOK),
     Sent(f"{_WEBHOOK}/delete", ["webhook.deleted"]),
 )
 _TO_ZOE = {"email": "zoe@example.com", "timezone": "Europe/Berlin"}

@@ -1,10 +1,11 @@
 """The page with a sample of each event: all are there, and those that no form causes are like caused ones."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+import time_machine
 from sqlalchemy import Connection, insert, select, update
 
 from tests.conftest import Person
@@ -23,7 +24,9 @@ from waypost.db.database import Database
 from waypost.db.schema import files, link_checks, qrs, webhook_messages
 from waypost.db.schema import links as links_table
 from waypost.db.schema.nouns import NOUNS
-from waypost.items.links import dead_links, limit_events
+from waypost.items.domains import domain_checks
+from waypost.items.domains import ops as domains
+from waypost.items.links import dead_links, expiry_events, limit_events
 from waypost.items.links import ops as links
 from waypost.items.links.dead_links import DAY, Verdict
 from waypost.items.overlays import ops as overlays
@@ -34,7 +37,8 @@ from waypost.webhooks.visit_outbox import VisitOutbox
 OK = 200
 _OF_VISITORS_AND_SERVICE = {
     *catalog.VISITS.values(),
-    *("link.limit_reached", "link.dead", "link.alive", "overlay.submitted", "webhook.disabled"),
+    *("link.limit_near", "link.limit_reached", "link.expired", "link.dead", "link.alive"),
+    *("domain.failed", "domain.recovered", "overlay.submitted", "webhook.disabled"),
 }
 RecordProperty = Callable[[str, object], None]
 
@@ -86,6 +90,25 @@ def _check_twice(tx: Connection) -> None:
         dead_links.record_result(tx, claimed, status=status, verdict=verdict, now=at, period=DAY)
 
 
+def _let_expire(database: Database, link: int) -> None:
+    with time_machine.travel(clock.now(), tick=False) as time:
+        expiry_events.step(database)
+        expiring = update(links_table).where(links_table.c.id == link).values(expiry=clock.now() + 1)
+        database.write(lambda tx: tx.execute(expiring))
+        time.shift(60)
+        expiry_events.step(database)
+
+
+def _check_domain(tx: Connection) -> None:
+    """Find the domain failed, and then working."""
+    now = clock.now()
+    domain_checks.enroll(tx, now)
+    findings: Sequence[domain_checks.Finding] = ("elsewhere", "elsewhere", "")
+    for day, finding in enumerate(findings, 1):
+        (check,) = domain_checks.claim_batch(tx, now + day * DAY, limit=1)
+        domain_checks.record_result(tx, check, finding, now + day * DAY)
+
+
 def test_events_of_visitors_and_of_the_service_are_like_their_samples(
     hooks: Hooks, receiver: Receiver, record_property: RecordProperty
 ) -> None:
@@ -93,14 +116,15 @@ def test_events_of_visitors_and_of_the_service_are_like_their_samples(
     own = {"id": 1, "account": hooks.account, "created": 1, "name": "Poster", "alias": "p"}
 
     def make(tx: Connection) -> int:
-        fields: Any = {"url": "https://example.com/sale", "title": "Spring sale", "clicklimit": 1}
+        fields: Any = {"url": "https://example.com/sale", "title": "Spring sale", "clicklimit": 5}
         link = links.add(tx, hooks.account, settings=hooks.settings, **fields)
         fields = {"type": "newsletter", "name": "News", "message": "Hello"}
         overlay = overlays.add(tx, hooks.account, **fields).id
         tx.execute(insert(qrs).values(**own, type="url", data={}))
         stored = {"object": "x", "sha256": b"", "mime": "text/plain", "host": ""}
         tx.execute(insert(files).values(**own, **stored))
-        tx.execute(update(links_table).values(taken=1))
+        tx.execute(update(links_table).values(taken=5))
+        domains.add(tx, hooks.account, domain="https://go.example.com", settings=hooks.settings)
         overlay_hooks.enqueue(tx, hooks.account, overlay, 1, {"link": link.id})
         return link.id
 
@@ -113,6 +137,8 @@ def test_events_of_visitors_and_of_the_service_are_like_their_samples(
     readers: list[VisitReader] = [VisitOutbox(hooks.settings), limit_events.record_reached]
     count_lines(hooks, click(link, flags=TAKEN), *lines, readers=readers)
     hooks.database.write(_check_twice)
+    _let_expire(hooks.database, link)
+    hooks.database.write(_check_domain)
     hooks.sequence()
     receiver.answer = lambda: [empty(410)]
     hooks.send()
