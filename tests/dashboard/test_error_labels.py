@@ -115,11 +115,11 @@ def test_errors_of_every_form_have_labels(ana: Person, dashboard: Browser, langu
         ({"type": "email"}, "Recipient is required."),
         ({"type": "email", "email.email": "x"}, "Recipient must be a valid e-mail address"),
         ({"type": "geo"}, "Latitude: Enter a latitude from -90 to 90, such as 52.52."),
-        ({"type": "geo", "geo.lat": "1", "geo.lng": "999"}, "Longitude: Enter a longitude from -180 to 180"),
+        ({"type": "geo", "geo.lat": "1", "geo.lng": "999"}, "Enter a longitude from -180 to 180"),
         ({"type": "app"}, "Enter the page of the app in at least one store."),
         (
             {"type": "app", "app.apple": "https://apps.apple.com/x", "dynamic": "false"},
-            "Tracking: An app needs tracking, because the store is selected at the scan.",
+            "An app needs tracking, because the store is selected at the scan.",
         ),
         ({"type": "vcard"}, "Content needs a first name, a last name or a company."),
         (

@@ -31,7 +31,8 @@ _NAMES = frozenset(
         f"waypost|python|utc|{PSEUDO_LANGUAGE}|iphone|ipad|mac|svg|sha-256|cname|free|pro|wep|wpa, wpa2, wpa3|bitcoin|"
         "dash|bitcoin cash|litecoin|dogecoin|bitly|chhoto url|dub|kutt|rebrandly|shlink|yourls|linkedin|whatsapp|teams|"
         "meta (facebook)|google analytics|google ads|google tag manager|pinterest|tiktok|microsoft advertising (bing)|"
-        "x (twitter)|snapchat|reddit|quora|adroll|email|button|boots|spring10|/stats/|xx"
+        "x (twitter)|snapchat|reddit|quora|adroll|email|button|boots|spring10|/stats/|xx|"
+        "slack|discord|matomo|plausible|standard webhooks"
     )
     .casefold()
     .split("|")
