@@ -228,8 +228,12 @@ class Cache:
         self._body_bytes = 0
 
 
-def page_key(name: Name, language: str, is_html: bool, coding: str) -> bytes:  # noqa: FBT001  # parts of the key
-    """Return the key of a page in `Cache.bodies`. It contains blanks, so that no target of a request is equal to it."""
+def page_key(name: Name, view: tuple[str, bool, str]) -> bytes:
+    """Return the key of a page in `Cache.bodies`. It contains blanks, so that no target of a request is equal to it.
+
+    `view`: its language, whether it is HTML, and its content coding.
+    """
+    language, is_html, coding = view
     return b"%b %b %d %b" % (_key(name), language.encode(), is_html, coding.encode())
 
 

@@ -223,7 +223,7 @@ class FastVisits:
     def _page(self, visit: VisitRequest, page: Page, version: int) -> HotResponse | None:
         view = self._page_view(visit)
         name = (visit.host, visit.alias)
-        key = page_key(name, *view)
+        key = page_key(name, view)
         cached = self._cache.bodies.get(key)
         if cached is not None and cached.left == page.left and cached.until_ms > clock.now_ms():
             return cached
