@@ -186,7 +186,9 @@ def test_report_that_fails_does_not_stop_the_others_and_is_tried_again(
         monkeypatch.setattr(content, "report_email", fail_for_first)
         assert _step(settings, database) == 2
         assert [email["subject"][:7] for email in _stored(database)] == ["Monthly"]
-        assert [(entry["event"], entry["report"]) for entry in logs] == [("report could not be sent", first.id)]
+        assert [(entry["event"], entry["report"]) for entry in logs] == [
+            ("report or notice could not be sent", first.id)
+        ]
         assert {report.id: report.due for report in _reports(ana)} == {
             first.id: clock.now() + ops.LEASE_SECONDS,
             second.id: second.due,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import time_machine
 from sqlalchemy import func, insert, select, update
+from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
@@ -22,7 +23,7 @@ from waypost.clicks.journal import TAKEN, Journal
 from waypost.core.settings import Settings
 from waypost.db import audit_log, audit_sequence, last_backup
 from waypost.db.database import Database
-from waypost.db.schema import accounts, click_times, emails, links, notice_items
+from waypost.db.schema import accounts, click_times, emails, installation, links, notice_items
 from waypost.email_reports import notices, scheduler, surges
 from waypost.email_reports.notices import KINDS, Item
 from waypost.http import mail
@@ -181,10 +182,10 @@ def test_notice_that_was_not_stored_is_sent_again(
     ana: Person, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, capture_logs() as logs:
         patch.setattr(mail, "enqueue", _fail)
-        with pytest.raises(RuntimeError):
-            _send(ana, settings)
+        _send(ana, settings)
+    assert [(entry["event"], entry["notice"]) for entry in logs] == [("report or notice could not be sent", "domain")]
     assert _stored(ana) == []
     _send(ana, settings)
     assert len(_stored(ana)) == 1
@@ -192,6 +193,31 @@ def test_notice_that_was_not_stored_is_sent_again(
 
 def _fail(*_args: Any, **_options: Any) -> None:
     raise RuntimeError
+
+
+def test_notice_that_fails_does_not_stop_others(ana: Person, settings: Settings) -> None:
+    _record(ana, "domain.failed", 4, "go.brand.example", problem="of a later version")
+    ana.database.write(lambda tx: last_backup.record_failure(tx, "/mnt/a.tar.gz cannot be written."))
+    _send(ana, settings)
+    (email,) = _stored(ana)
+    assert "/mnt/a.tar.gz cannot be written." in email["text"]
+
+
+def test_notices_continue_after_the_clock_was_ahead(ana: Person, settings: Settings, time: Any) -> None:
+    def fail() -> None:
+        _record(ana, "domain.failed", 4, "go.brand.example", problem="elsewhere")
+        ana.database.write(lambda tx: last_backup.record_failure(tx, "/mnt/a.tar.gz cannot be written."))
+        for _ in range(2):
+            _send(ana, settings)
+
+    time.shift(365 * _DAY)
+    fail()
+    assert len(_stored(ana)) == 2
+    time.shift(-365 * _DAY)
+    fail()
+    assert len(_stored(ana)) == 4
+    stored = select(installation.c.value).where(installation.c.name == "surges")
+    assert int(ana.database.read(lambda tx: tx.execute(stored).scalar_one())) < _NOW
 
 
 def test_suspended_account_gets_nothing_and_old_items_are_deleted(ana: Person, settings: Settings, time: Any) -> None:

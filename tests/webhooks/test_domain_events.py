@@ -135,6 +135,17 @@ def test_domain_without_address_fails_and_a_slow_one_does_not(hooks: Hooks, inte
         assert _events(hooks) == [("domain.failed", item, _HOST, {"problem": "unreachable"})]
 
 
+def test_checks_continue_after_the_clock_was_ahead(hooks: Hooks, internet: FakeInternet) -> None:
+    item, now = _add(hooks), clock.now()
+    with time_machine.travel(now + 365 * DAY, tick=False) as time:
+        _check(hooks)
+        time.move_to(now)
+        for _ in range(2):
+            _check(hooks)
+            time.shift(HOUR)
+        assert _events(hooks) == [("domain.failed", item, _HOST, {"problem": "unreachable"})]
+
+
 @pytest.mark.parametrize(
     ("days", "name", "problem"), [(6, _HOST, "expiring"), (30, "x.example", "certificate"), (8, _HOST, "")]
 )

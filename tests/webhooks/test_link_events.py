@@ -140,6 +140,19 @@ def test_each_expiry_that_passes_is_one_event(hooks: Hooks, monkeypatch: pytest.
         assert old not in dict(_expired(hooks))
 
 
+def test_expiries_continue_after_the_clock_was_ahead(hooks: Hooks) -> None:
+    hooks.update(events=["link.expired"])
+    now = clock.now()
+    with time_machine.travel(now + 365 * DAY, tick=False) as time:
+        _expire(hooks)
+        time.move_to(now)
+        _expire(hooks)
+        link = _add_expiring(hooks, now + 1)
+        time.shift(60)
+        _expire(hooks, 2)
+        assert _expired(hooks) == [(link, now + 1)]
+
+
 def test_two_processes_record_an_expiry_once(hooks: Hooks) -> None:
     hooks.update(events=["link.expired"])
     now = clock.now()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, and_, delete, exists, false, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, false, func, insert, or_, select, update
 
 from waypost.core import clock
 from waypost.core.errors import Kind as ErrorKind
@@ -82,11 +82,20 @@ def find_due(tx: Connection) -> Sequence[tuple[int, Kind]]:
         select(_n.account, _n.kind, first.label("first"))
         .join(accounts, accounts.c.id == _n.account)
         .outerjoin(account_notices, own)
-        .where(accounts.c.suspended == false(), or_(_s.sent.is_(None), _s.sent <= now - PAUSE_SECONDS))
+        .where(accounts.c.suspended == false(), or_(_s.sent.is_(None), _is_pause_over(now)))
         .group_by(_n.account, _n.kind)
     )
     rows = tx.execute(query).all()
-    return [(row.account, row.kind) for row in rows if row.first <= now - _WAIT_SECONDS.get(row.kind, 0)]
+    return [
+        (row.account, row.kind)
+        for row in rows
+        if not now - _WAIT_SECONDS.get(row.kind, 0) < row.first <= now + PAUSE_SECONDS
+    ]
+
+
+def _is_pause_over(now: int) -> ColumnElement[bool]:
+    """Return whether a kind can be sent again. A time more than a day ahead is of a clock that was wrong."""
+    return or_(_s.sent <= now - PAUSE_SECONDS, _s.sent > now + PAUSE_SECONDS)
 
 
 def take(tx: Connection, account: int, kind: Kind) -> Sequence[Item]:
@@ -96,7 +105,7 @@ def take(tx: Connection, account: int, kind: Kind) -> Sequence[Item]:
     """
     now = clock.now()
     _require_row(tx, account, kind)
-    own = (_s.account == account, _s.kind == kind, _s.sent <= now - PAUSE_SECONDS)
+    own = (_s.account == account, _s.kind == kind, _is_pause_over(now))
     is_enabled = tx.execute(update(account_notices).where(*own).values(sent=now).returning(_s.enabled)).scalar()
     if is_enabled is None:
         return ()
@@ -188,7 +197,12 @@ def advance(tx: Connection, name: str, to: int) -> bool:
     """Move a position of the installation forward. Return False if another process has moved it so far already."""
     tx.execute(upsert(tx, installation).values(name=name, value=b"0").on_conflict_do_nothing())
     stored = tx.execute(select(_i.value).where(_i.name == name).with_for_update()).scalar_one()
-    if int(bytes(stored)) >= to:
+    if not is_behind(stored, to):
         return False
     tx.execute(update(installation).where(_i.name == name).values(value=str(to).encode()))
     return True
+
+
+def is_behind(stored: bytes | None, to: int) -> bool:
+    """Return whether a position can move to a time. One more than a day later is of a clock that was ahead."""
+    return stored is None or not to <= int(bytes(stored)) <= to + PAUSE_SECONDS

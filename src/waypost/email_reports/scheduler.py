@@ -4,6 +4,7 @@ Without an SMTP server, it only deletes old rows.
 """
 
 import threading
+from collections.abc import Callable
 from functools import partial
 
 import structlog
@@ -51,7 +52,8 @@ def step(settings: Settings, database: Database, stop: threading.Event) -> int:
             break
         claimed = database.write(partial(ops.claim, report=report), durability="process")
         if claimed is not None:
-            _prepare(settings, database, claimed)
+            prepare = partial(_prepare, settings, database, claimed)
+            _try(prepare, account=claimed.account, report=claimed.id)
     return len(due)
 
 
@@ -72,7 +74,8 @@ def send_notices(settings: Settings, database: Database, stop: threading.Event) 
     for account, kind in database.read(notices.find_due, autocommit=True):
         if stop.is_set():
             return
-        database.write(partial(_store_notice, settings=settings, account=account, kind=kind))
+        store = partial(_store_notice, settings=settings, account=account, kind=kind)
+        _try(partial(database.write, store), account=account, notice=kind)
 
 
 def _add_failed_backup(tx: Connection, failure: Failure) -> None:
@@ -84,20 +87,26 @@ def _add_failed_backup(tx: Connection, failure: Failure) -> None:
 
 def _store_notice(tx: Connection, settings: Settings, account: int, kind: Kind) -> None:
     """Store the e-mail in the transaction that records that it was sent, so it is stored once."""
-    items = notices.take(tx, account, kind)
-    to = notices.recipient(tx, account)
-    if items and (email := notice_content.email(tx, settings, to, kind, items)) is not None:
+    if not (items := notices.take(tx, account, kind)):
+        return
+    email = notice_content.email(tx, settings, notices.recipient(tx, account), kind, items)
+    if email is not None:
         mail.enqueue(tx, settings, email, account=account)
 
 
 def _prepare(settings: Settings, database: Database, report: EmailReport) -> None:
     """Store the e-mail of a claimed report. After an error it is due again at the end of its lease."""
+    # The statistics take long, so they are read before the transaction that stores the e-mail.
+    email = database.read(partial(content.report_email, settings=settings, report=report))
+    database.write(partial(_store, settings=settings, report=report, email=email))
+
+
+def _try(work: Callable[[], object], **values: object) -> None:
+    """Prepare an e-mail. One that fails must not stop the others, and is tried again later."""
     try:
-        # The statistics take long, so they are read before the transaction that stores the e-mail.
-        email = database.read(partial(content.report_email, settings=settings, report=report))
-        database.write(partial(_store, settings=settings, report=report, email=email))
-    except Exception as error:  # noqa: BLE001  # one report must not stop the others
-        _log.exception("report could not be sent", account=report.account, report=report.id, reason=str(error))
+        work()
+    except Exception as error:  # noqa: BLE001  # any fault of one e-mail
+        _log.exception("report or notice could not be sent", **values, reason=str(error))
 
 
 def _store(tx: Connection, settings: Settings, report: EmailReport, email: Email | None) -> None:

@@ -30,7 +30,7 @@ def step(database: Database) -> None:
     hour = (clock.now() - _DELAY_SECONDS) // _HOUR * _HOUR - _HOUR
     query = select(installation.c.value).where(installation.c.name == _POSITION)
     stored = database.read(lambda tx: tx.execute(query).scalar(), autocommit=True)
-    if stored is None or int(bytes(stored)) < hour:
+    if notices.is_behind(stored, hour):
         by_account = database.read(partial(find, hour=hour))
         database.write(partial(_store, hour=hour, by_account=by_account))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, false, insert, select, update
+from sqlalchemy import Connection, and_, false, insert, or_, select, update
 
 from waypost.db import audit_log
 from waypost.db.schema import accounts, domain_checks, domains
@@ -47,14 +47,17 @@ def enroll(tx: Connection, now: int) -> None:
 
 
 def claim_batch(tx: Connection, now: int, *, limit: int) -> Sequence[DomainCheck]:
-    """Claim checks that are due (index domain_checks_due), of accounts that are not suspended."""
+    """Claim checks that are due (index domain_checks_due), of accounts that are not suspended.
+
+    So are those that are due in more than two days: their time is of a clock that was ahead.
+    """
     d = domains.c
     query = (
         select(_c.account, _c.failures, _c.problem, d.id, d.scheme, d.host)
         .add_columns(d.redirectroot, d.redirect404, d.ignorecase, d.alsowww)
         .join(domains, and_(d.id == _c.domain, d.account == _c.account))
         .join(accounts, accounts.c.id == _c.account)
-        .where(_c.due <= now, accounts.c.suspended == false())
+        .where(or_(_c.due <= now, _c.due > now + 2 * DAY), accounts.c.suspended == false())
         .order_by(_c.due)
         .limit(limit)
     )

@@ -27,6 +27,8 @@ _EVENT = "link.expired"
 _POSITION = "expired links"
 """The name of the row of `installation` with the position."""
 _POLL_SECONDS, _IDLE_SECONDS = 10.0, 60
+_MAX_AHEAD = 86_400
+"""A position so many seconds after the present is of a clock that was wrong."""
 _LAST_ID = 2**53
 _c = links.c
 _i = installation.c
@@ -54,19 +56,24 @@ def step(database: Database) -> bool:
 
 def _has_work(tx: Connection, until: int) -> bool:
     position = _position(tx)
-    if position is None or position[0] < until - _IDLE_SECONDS:
+    if position is None or not until - _IDLE_SECONDS <= position[0] <= until + _MAX_AHEAD:
         return True
     return bool(tx.execute(select(exists().where(*_passed(position, until)))).scalar_one())
 
 
 def _record(tx: Connection, until: int) -> bool:
-    """Record the links of the next batch, and store the position. The first position is the present: no old events."""
-    first = upsert(tx, installation).values(name=_POSITION, value=_encoded(until, 0)).on_conflict_do_nothing()
-    tx.execute(first)
+    """Record the links of the next batch, and store the position.
+
+    The first position is the present, so that old links have no events; as is the next one after that of a wrong clock.
+    """
+    present = json.dumps([until, 0]).encode()
+    tx.execute(upsert(tx, installation).values(name=_POSITION, value=present).on_conflict_do_nothing())
     # Other processes wait here, and continue after the position that this transaction stores.
     tx.execute(select(_i.name).where(_i.name == _POSITION).with_for_update())
     position = _position(tx)
     assert position is not None
+    if position[0] > until + _MAX_AHEAD:
+        _store(tx, present)
     if position[0] >= until:
         return False
     query = select(_c.account, _c.id, _c.expiry, name_of(NOUNS["link"]).label("name"))
@@ -75,7 +82,7 @@ def _record(tx: Connection, until: int) -> bool:
         audit_log.record(tx, row.account, _EVENT, row.id, label=row.name, after={"expiry": row.expiry})
     is_full = len(rows) == BATCH
     end = (rows[-1].expiry, rows[-1].id) if is_full else (until - 1, _LAST_ID)
-    tx.execute(installation.update().where(_i.name == _POSITION).values(value=_encoded(*end)))
+    _store(tx, json.dumps(end).encode())
     return is_full
 
 
@@ -93,5 +100,5 @@ def _position(tx: Connection) -> tuple[int, int] | None:
     return expiry, link
 
 
-def _encoded(expiry: int, link: int) -> bytes:
-    return json.dumps([expiry, link]).encode()
+def _store(tx: Connection, position: bytes) -> None:
+    tx.execute(installation.update().where(_i.name == _POSITION).values(value=position))
