@@ -1,5 +1,6 @@
 """Safe HTTP client: it reaches no internal address, and limits time and size of responses."""
 
+import errno
 import socket
 import ssl
 import threading
@@ -13,7 +14,7 @@ import pytest
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
 from tests.support.server import at_once
 from waypost.http import safe_client
-from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public, post, probe
+from waypost.http.safe_client import FetchedResponse, NoServer, Refused, Unreachable, fetch, is_public, post, probe
 
 NAME = "pictures.example"
 INTERNAL_HOSTS = (
@@ -280,6 +281,52 @@ def test_name_servers_that_hang_hold_no_other_request(internet: FakeInternet) ->
         assert _fetch(internet, lambda _: [ok(b"hello")]).body == b"hello"
     finally:
         answered.set()
+
+
+def test_names_that_wait_for_the_dns_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    lookups, answered = threading.BoundedSemaphore(2), threading.Event()
+    monkeypatch.setattr(safe_client, "_lookups", lookups)
+
+    def resolve(host: str, port: int) -> list[str]:
+        answered.wait(30)
+        return ["127.0.0.1"]
+
+    def error_of_fetch(seconds: float) -> str:
+        with pytest.raises(Refused) as refused:
+            fetch(f"http://{NAME}/", max_bytes=100, seconds=seconds, resolver=resolve)
+        return str(refused.value)
+
+    try:
+        assert [error_of_fetch(0.01) for _ in range(3)] == ["it takes too long"] * 2 + [
+            "too many names wait for the DNS"
+        ]
+    finally:
+        answered.set()
+    assert all(lookups.acquire(timeout=30) for _ in range(2)), "lookups that have ended count no more"
+    lookups.release(2)
+    assert "internal address" in error_of_fetch(30)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "not known"), NoServer),
+        (socket.gaierror(socket.EAI_NODATA, "no address"), NoServer),
+        (socket.gaierror(socket.EAI_AGAIN, "temporary failure"), Unreachable),
+        (socket.gaierror(socket.EAI_FAIL, "name server refuses"), Unreachable),
+        (OSError(errno.EMFILE, "too many open files"), Unreachable),
+    ],
+)
+def test_only_an_answer_of_the_dns_says_that_there_is_no_server(
+    error: OSError, kind: type[Unreachable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(Unreachable) as raised:
+        safe_client.resolve(NAME, 80)
+    assert type(raised.value) is kind
 
 
 def test_first_requests_of_many_threads_load_the_certificates_once(

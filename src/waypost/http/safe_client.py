@@ -36,6 +36,9 @@ _SENT_BYTES = 4096
 _MAX_HEAD_BYTES = 256 * 1024
 """Read in addition to a body: a server can send interim responses without end."""
 _HTTPS_PORT = 443
+_NO_ADDRESS = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
+_MAX_LOOKUPS = 2048
+"""Names that wait for the DNS at the same time: other work of the process needs threads, too."""
 _AGENT = "waypost"
 MAX_OF_ACCOUNT = 4
 _MAX = 20  # half of the threads of the API
@@ -133,17 +136,15 @@ class RedirectChain:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, from the system's resolver. Raises NoServer if there are none.
+    """Return the addresses of a name, from the system's resolver.
 
-    Raises Unreachable if the DNS does not answer.
+    Raises NoServer if the DNS says that there are none, Unreachable if it says nothing.
     """
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except OSError as error:
         message = f"{host} has no address in the DNS"
-        if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
-            raise Unreachable(message) from error
-        raise NoServer(message) from error
+        raise (NoServer if error.errno in _NO_ADDRESS else Unreachable)(message) from error
 
 
 def fetch(
@@ -414,6 +415,9 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         return self._deadline.wait(_in_thread(partial(self._resolver, host, port)).result, TimeoutError)
 
 
+_lookups = threading.BoundedSemaphore(_MAX_LOOKUPS)
+
+
 def _settle(future: Future[T], work: Callable[[], T]) -> None:
     """Let a future have the result of `work`, or its error."""
     try:
@@ -426,10 +430,14 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
 
 def _in_thread(work: Callable[[], T]) -> Future[T]:
     """Run `work` in a thread of its own: name servers that do not answer hold no other request, nor the process."""
-    future: Future[T] = Future()
+    future, lookups = Future[T](), _lookups
+    if not lookups.acquire(blocking=False):
+        raise Unreachable("too many names wait for the DNS")
+    future.add_done_callback(lambda _: lookups.release())
     try:
         threading.Thread(target=_settle, args=(future, work), name="dns", daemon=True).start()
     except RuntimeError as error:
+        future.cancel()
         raise Unreachable("this machine has no thread for its name") from error
     return future
 
