@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import time_machine
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, event, func, insert, select, update
 from structlog.testing import capture_logs
 
 from tests.conftest import Person
@@ -149,6 +149,29 @@ def test_hour_with_five_times_the_usual_clicks_is_one_notice_a_day(ana: Person, 
     time.shift(_HOUR)
     _send(ana, settings)
     assert len(_stored(ana)) == 1
+
+
+def test_only_the_clicks_of_the_hour_are_read(ana: Person, time: Any) -> None:
+    link, hour = _link(ana), _NOW - _HOUR
+    _set(ana, accounts, registered=hour - 60 * _DAY)
+    _set(ana, links, created=hour - 60 * _DAY, clicks=500)
+    for kind, item in (("link", link), ("account", ana.account)):
+        _count(ana, kind, item, hour, 500)
+
+    def work(tx: Connection) -> list[str]:
+        statements: list[Any] = []
+        is_sqlite = tx.dialect.name == "sqlite"
+        if not is_sqlite:
+            tx.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2:4]))
+        assert len(surges.find(tx, hour)[ana.account]) == 2
+        explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
+        return [str(tx.exec_driver_sql(f"{explain} {sql}", values).all()) for sql, values in tuple(statements)]
+
+    plans = [plan for plan in ana.database.read(work) if "click_times" in plan]
+    assert len(plans) == 4
+    for plan in plans:
+        assert re.search(r"PRIMARY KEY \(kind=\? AND item=\? AND at|Index Cond: .*kind.*\(item = .*\(at ", plan), plan
 
 
 def test_domain_and_failed_backup_are_notices_the_backup_for_administrators(

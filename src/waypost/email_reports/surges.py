@@ -7,11 +7,12 @@ numbers never alarm. Items younger than a week have no usual number.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from sqlalchemy import Connection, and_, false, func, select
+from sqlalchemy import ColumnElement, Connection, false, func, select
 
 from waypost.core import clock
 from waypost.db.database import Database
 from waypost.db.schema import accounts, click_times, installation, links
+from waypost.db.statements import is_one_of
 from waypost.email_reports import notices
 from waypost.email_reports.notices import Item
 
@@ -54,21 +55,31 @@ def find(tx: Connection, hour: int) -> Mapping[int, Sequence[Item]]:
 
 
 def _busy_accounts(tx: Connection, hour: int) -> Sequence[tuple[int, int, int]]:
-    """Return accounts with enough clicks in the hour: id, time of registration, clicks (primary key of click_times)."""
-    a, clicks = accounts.c, func.sum(_c.clicks)
-    own = and_(_c.kind == "account", _c.item == a.id, _c.account == a.id, _c.at >= hour, _c.at < hour + _HOUR)
-    query = select(a.id, a.registered, clicks).join(click_times, own).where(a.suspended == false())
-    rows = tx.execute(query.group_by(a.id, a.registered).having(clicks >= MIN_CLICKS).order_by(a.id))
-    return [(row[0], row[1], int(row[2])) for row in rows]
+    """Return accounts with enough clicks in the hour: id, time of registration, clicks."""
+    a = accounts.c
+    registered = {row[0]: row[1] for row in tx.execute(select(a.id, a.registered).where(a.suspended == false()))}
+    clicks = _clicks(tx, "account", registered, hour, _c.account == _c.item)
+    return [(account, registered[account], clicks[account]) for account in sorted(clicks)]
 
 
 def _busy_links(tx: Connection, account: int, hour: int) -> Mapping[int, tuple[int, int]]:
     """Return links with enough clicks in the hour, and their time of creation (index links_account_clicks)."""
-    n, clicks = links.c, func.sum(_c.clicks)
-    own = and_(_c.kind == "link", _c.item == n.id, _c.account == n.account, _c.at >= hour, _c.at < hour + _HOUR)
-    query = select(n.id, n.created, clicks).join(click_times, own)
-    query = query.where(n.account == account, n.clicks >= MIN_CLICKS).group_by(n.id, n.created)
-    return {row[0]: (int(row[2]), row[1]) for row in tx.execute(query.having(clicks >= MIN_CLICKS))}
+    n = links.c
+    query = select(n.id, n.created).where(n.account == account, n.clicks >= MIN_CLICKS)
+    created = {row[0]: row[1] for row in tx.execute(query)}
+    clicks = _clicks(tx, "link", created, hour, _c.account == account)
+    return {link: (clicks[link], created[link]) for link in clicks}
+
+
+def _clicks(tx: Connection, kind: str, items: Iterable[int], hour: int, own: ColumnElement[bool]) -> Mapping[int, int]:
+    """Return the clicks in the hour of items that have enough.
+
+    It reads the rows of these items in this hour, not those of all times (primary key of click_times), as a join would.
+    """
+    clicks = func.sum(_c.clicks)
+    in_hour = (_c.kind == kind, is_one_of(_c.item, items), own, _c.at >= hour, _c.at < hour + _HOUR)
+    query = select(_c.item, clicks).where(*in_hour).group_by(_c.item).having(clicks >= MIN_CLICKS)
+    return {row[0]: int(row[1]) for row in tx.execute(query)}
 
 
 def _surges(tx: Connection, account: int, kind: str, busy: Mapping[int, tuple[int, int]], hour: int) -> Sequence[Item]:
@@ -85,6 +96,6 @@ def _surges(tx: Connection, account: int, kind: str, busy: Mapping[int, tuple[in
 def _usual(tx: Connection, account: int, kind: str, items: Iterable[int], hour: int) -> Mapping[int, int]:
     """Return the clicks in the same hour of all days before, by item (primary key of click_times)."""
     quarters = [hour - day * _DAY + part for day in range(1, _DAYS + 1) for part in range(0, _HOUR, _QUARTER)]
-    own = (_c.kind == kind, _c.item.in_(items), _c.account == account, _c.at.in_(quarters))
+    own = (_c.kind == kind, is_one_of(_c.item, items), _c.account == account, _c.at.in_(quarters))
     query = select(_c.item, func.sum(_c.clicks)).where(*own).group_by(_c.item)
     return {row[0]: int(row[1]) for row in tx.execute(query)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, false, insert, or_, select, update
+from sqlalchemy import Connection, and_, false, insert, select, update
 
 from waypost.db import audit_log
 from waypost.db.schema import accounts, domain_checks, domains
@@ -35,7 +35,8 @@ class DomainCheck:
 
 
 def enroll(tx: Connection, now: int) -> None:
-    """Make checks of new domains due within a day."""
+    """Make checks of new domains due within a day, and now those whose time is of a clock that was ahead."""
+    tx.execute(update(domain_checks).where(_c.due > now + 2 * DAY).values(due=now))
     own = and_(_c.domain == domains.c.id, _c.account == domains.c.account)
     query = select(domains.c.account, domains.c.id).outerjoin(domain_checks, own).where(_c.domain.is_(None))
     new = [
@@ -47,17 +48,14 @@ def enroll(tx: Connection, now: int) -> None:
 
 
 def claim_batch(tx: Connection, now: int, *, limit: int) -> Sequence[DomainCheck]:
-    """Claim checks that are due (index domain_checks_due), of accounts that are not suspended.
-
-    So are those that are due in more than two days: their time is of a clock that was ahead.
-    """
+    """Claim checks that are due (index domain_checks_due), of accounts that are not suspended."""
     d = domains.c
     query = (
         select(_c.account, _c.failures, _c.problem, d.id, d.scheme, d.host)
         .add_columns(d.redirectroot, d.redirect404, d.ignorecase, d.alsowww)
         .join(domains, and_(d.id == _c.domain, d.account == _c.account))
         .join(accounts, accounts.c.id == _c.account)
-        .where(or_(_c.due <= now, _c.due > now + 2 * DAY), accounts.c.suspended == false())
+        .where(_c.due <= now, accounts.c.suspended == false())
         .order_by(_c.due)
         .limit(limit)
     )
