@@ -44,6 +44,7 @@ class Site:
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
         self.answer: Callable[[str], bytes] = self.proof
+        self.status = 200
 
     def proof(self, path: str) -> bytes:
         challenge = path.rpartition("/")[2]
@@ -57,7 +58,7 @@ class Site:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 body = site.answer(self.path)
-                self.send_response(200)
+                self.send_response(site.status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -105,7 +106,12 @@ def test_domain_that_leads_elsewhere_fails_once_and_recovers(hooks: Hooks, inter
             _check(hooks)
             time.shift(DAY)
         assert (len(internet.connections), _events(hooks)) == (1, [])
-        site.answer = lambda _path: b"another service"
+        site.answer, site.status = (lambda _path: b"overloaded"), 503
+        for _ in range(2):
+            _check(hooks)
+            time.shift(DAY)
+        assert (len(internet.connections), _events(hooks)) == (3, [])  # this says nothing
+        site.answer, site.status = (lambda _path: b"another service"), 404
         _check(hooks)
         assert _events(hooks) == []  # only one failure
         time.shift(HOUR)
@@ -114,8 +120,8 @@ def test_domain_that_leads_elsewhere_fails_once_and_recovers(hooks: Hooks, inter
             _check(hooks)
             assert _events(hooks) == [failed]
             time.shift(DAY)
-        assert len(internet.connections) == 5  # not more than once a day
-        site.answer = site.proof
+        assert len(internet.connections) == 7  # not more than once a day
+        site.answer, site.status = site.proof, 200
         _check(hooks)
         assert _events(hooks) == [failed, ("domain.recovered", item, _HOST, None)]
 

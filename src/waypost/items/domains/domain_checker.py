@@ -25,6 +25,8 @@ from waypost.items.domains.ownership_check import NotPointingHere
 BATCH = 10
 """Checks that are claimed at once: each makes four requests at most, which together end within `CLAIM_SECONDS`."""
 EXPIRING_SECONDS = 7 * DAY
+_TEMPORARY = frozenset({429, 502, 503, 504})
+"""Statuses of a service that may be this one: it is overloaded, or its proxy does not reach it now."""
 _LEASE = "domains"
 _POLL_SECONDS = 60.0
 _log = structlog.get_logger("domains")
@@ -83,8 +85,8 @@ def _check(check: DomainCheck, challenge: str, expected: str) -> Finding:
             if domain.scheme == "https" and (finding := _certificate(host)):
                 return finding
     except NotPointingHere as problem:
-        if problem.__cause__ is None:
-            return "elsewhere"
+        if problem.status:
+            return "unknown" if problem.status in _TEMPORARY else "elsewhere"
         return "unreachable" if isinstance(problem.__cause__, safe_client.NoServer) else "unknown"
     except Exception:  # noqa: BLE001  # one domain must not stop the others
         _log.exception("cannot check a domain", host=domain.host)

@@ -25,11 +25,14 @@ _MAX_CHALLENGE = 64  # characters
 
 
 class NotPointingHere(Problem):
-    """INVALID on `domain` or `alsowww`: a host does not point to this server. `reason` is a sentence that says why."""
+    """INVALID on `domain` or `alsowww`: a host does not point to this server. `reason` is a sentence that says why.
 
-    def __init__(self, message: str, field: Field, reason: str) -> None:
+    `status` is that of a response without the proof, 0 without a response.
+    """
+
+    def __init__(self, message: str, field: Field, reason: str, status: int = 0) -> None:
         super().__init__(Kind.INVALID, message, field=field)
-        self.reason = reason
+        self.reason, self.status = reason, status
 
 
 def proof(tx: Connection, challenge: str) -> str:
@@ -80,7 +83,8 @@ def must_point_here(
                 f"alsowww cannot be turned on until {host} points at this service:"
                 f" another service answered the request to {scheme}://{host}."
             )
-        raise NotPointingHere(message, field, f"Another service answered the request to {scheme}://{host}.")
+        reason = f"Another service answered the request to {scheme}://{host}."
+        raise NotPointingHere(message, field, reason, response.status)
 
 
 async def answer_challenge(request: Request, services: Services) -> Response:
