@@ -53,7 +53,7 @@ def step(settings: Settings, database: Database, stop: threading.Event) -> int:
         claimed = database.write(partial(ops.claim, report=report), durability="process")
         if claimed is not None:
             prepare = partial(_prepare, settings, database, claimed)
-            _try(prepare, account=claimed.account, report=claimed.id)
+            _try(prepare, claimed.account, report=claimed.id)
     return len(due)
 
 
@@ -75,7 +75,7 @@ def send_notices(settings: Settings, database: Database, stop: threading.Event) 
         if stop.is_set():
             return
         store = partial(_store_notice, settings=settings, account=account, kind=kind)
-        _try(partial(database.write, store), account=account, notice=kind)
+        _try(partial(database.write, store), account, notice=kind)
 
 
 def _add_failed_backup(tx: Connection, failure: Failure) -> None:
@@ -101,11 +101,12 @@ def _prepare(settings: Settings, database: Database, report: EmailReport) -> Non
     database.write(partial(_store, settings=settings, report=report, email=email))
 
 
-def _try(work: Callable[[], object], **values: object) -> None:
+def _try(work: Callable[[], object], account: int, *, report: int | None = None, notice: Kind | None = None) -> None:
     """Prepare an e-mail. One that fails must not stop the others, and is tried again later."""
     try:
         work()
     except Exception as error:  # noqa: BLE001  # any fault of one e-mail
+        values = {"account": account, "report": report, "notice": notice}
         _log.exception("report or notice could not be sent", **values, reason=str(error))
 
 

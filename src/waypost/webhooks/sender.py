@@ -238,7 +238,7 @@ class Sender:
             self._store(claimed, result)
             self._fault_point("stored")
         except Exception:
-            _log.exception("webhook failed", url=claimed.target.url)
+            _log.exception("webhook failed", account=claimed.account, webhook=claimed.endpoint)
             raise
         finally:
             self._end(claimed, succeeded=succeeded)
@@ -275,7 +275,12 @@ class Sender:
                 return self._database.write(record, durability="process")
             except Problem as problem:
                 if time.monotonic() >= end or self._stop.wait(1):
-                    _log.warning("result of a webhook was not stored", url=claimed.target.url, reason=str(problem))
+                    _log.warning(
+                        "result of a webhook was not stored",
+                        account=claimed.account,
+                        webhook=claimed.endpoint,
+                        reason=str(problem),
+                    )
                     return None
 
     def _record(self, tx: Connection, claimed: Claim, result: Result, now: int) -> None:
@@ -283,8 +288,9 @@ class Sender:
         notice = queue.record(tx, claimed=claimed, result=result, now=now)
         if notice is None:
             return
-        reason = notice.reason
-        _log.warning("webhook is failing or was disabled", account=notice.account, url=notice.url, reason=reason)
+        # Without the URL, which is the secret of a channel in Slack and Discord.
+        owned = {"account": notice.account, "webhook": notice.endpoint}
+        _log.warning("webhook is failing or was disabled", **owned, reason=notice.reason)
         if (email := notices.email(tx, self._settings, notice)) is not None:
             mail.enqueue(tx, self._settings, email, account=notice.account)
 
