@@ -159,6 +159,13 @@ class Hooks:
         return self.database.read(lambda tx: tx.execute(query).mappings().one())
 
 
+def delivers_test(hooks: Hooks) -> bool:
+    """Send a test; return whether it is delivered, so that the receiver listens."""
+    hooks.database.write(lambda tx: outbox.enqueue_test(tx, hooks.account, hooks.endpoint))
+    hooks.send()
+    return hooks.states[-1][0] == "delivered"
+
+
 def count_lines(
     hooks: Hooks, *lines: bytes, settings: Settings | None = None, readers: Sequence[VisitReader] | None = None
 ) -> None:

@@ -13,7 +13,7 @@ import time_machine
 from tests.support.databases import ON_SQLITE
 from tests.support.load import until
 from tests.support.server import free_port
-from tests.support.webhooks import SECRET, Hooks, Receiver, count_clicks, validator
+from tests.support.webhooks import SECRET, Hooks, Receiver, count_clicks, delivers_test, validator
 from waypost.core import clock
 from waypost.webhooks import catalog, outbox
 from waypost.webhooks.sender import Sender
@@ -100,7 +100,7 @@ def test_receiver_of_the_page_prints_verified_events(hooks: Hooks) -> None:
         settings = hooks.settings.model_copy(update={"webhook_hosts": f"127.0.0.1:{port}"})
         hooks.update(url=f"http://127.0.0.1:{port}/")
         hooks.sender = Sender(settings, hooks.database, threading.Event())
-        until(lambda: _delivers_test(hooks))
+        until(lambda: delivers_test(hooks))
         hooks.change("Spring")
         assert hooks.send() == 1
     finally:
@@ -108,10 +108,3 @@ def test_receiver_of_the_page_prints_verified_events(hooks: Hooks) -> None:
         printed, _ = receiver.communicate(timeout=60)
     assert printed.splitlines()[-1] == "channel.created Spring"
     assert hooks.states[-1] == ("delivered", 1)
-
-
-def _delivers_test(hooks: Hooks) -> bool:
-    """Return whether the receiver listens: a test is delivered."""
-    hooks.database.write(lambda tx: outbox.enqueue_test(tx, hooks.account, hooks.endpoint))
-    hooks.send()
-    return hooks.states[-1][0] == "delivered"
