@@ -1,7 +1,7 @@
 """Tools from the npm registry: their installation, and runs of their commands."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +11,19 @@ _FOLDER = Path(__file__).with_name("npm")
 _SECONDS = 280
 
 
-def run(*command: str | Path, codes: Sequence[int] = (0,), folder: Path = _FOLDER, text: str = "") -> str:
-    """Run a command in a folder with a text as its input; return its output. `codes` are the accepted exit codes."""
+def run(
+    *command: str | Path,
+    codes: Sequence[int] = (0,),
+    folder: Path = _FOLDER,
+    text: str = "",
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """Run a command in a folder with a text as its input; return its output. `codes` are the accepted exit codes.
+
+    With `variables`, these are all of its environment.
+    """
     completed = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, input=text
+        command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, input=text, env=variables
     )
     assert completed.returncode in codes, completed.stdout + completed.stderr
     return completed.stdout

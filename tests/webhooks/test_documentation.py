@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from sqlalchemy import Connection
 
 from tests.support.databases import ON_SQLITE
+from tests.support.fake_receivers import accepted
 from tests.support.load import until
 from tests.support.server import free_port
 from tests.support.webhooks import SECRET, Hooks, Receiver, count_clicks, delivers_test, validator
 from waypost.core import clock
-from waypost.webhooks import catalog, outbox
+from waypost.items.links import ops as links
+from waypost.webhooks import catalog, endpoints, outbox
 from waypost.webhooks.sender import Sender
 from waypost.webhooks.visit_outbox import HOLD_SECONDS
 
@@ -28,7 +31,7 @@ _LINES = 15
 
 def _events(page: str) -> dict[str, list[str]]:
     """Return the events in a table of a page by their kind."""
-    rows = re.findall(r"^\| (`.*) \| (`.*) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]*) \| (`[^|]*) \|$", page, re.MULTILINE)
     names = [[re.findall(r"`([a-z_]+)`", cell) for cell in row] for row in rows]
     return {kind: verbs for kinds, verbs in names for kind in kinds}
 
@@ -108,3 +111,28 @@ def test_receiver_of_the_page_prints_verified_events(hooks: Hooks) -> None:
         printed, _ = receiver.communicate(timeout=60)
     assert printed.splitlines()[-1] == "channel.created Spring"
     assert hooks.states[-1] == ("delivered", 1)
+
+
+@ON_SQLITE
+def test_steps_for_slack_post_sentences(hooks: Hooks, receiver: Receiver) -> None:
+    steps = _PAGE.partition("### A Slack channel\n")[2].partition("###")[0]
+    (shell,) = re.findall(r"```sh\n(.*?)```", steps, re.DOTALL)
+    (sent,) = re.findall(r"-d '(.*)'$", shell.strip(), re.MULTILINE)
+    fields = json.loads(sent.replace("'\"$SLACK_URL\"'", receiver.url))
+
+    def create(tx: Connection) -> None:
+        endpoint = endpoints.add(tx, hooks.account, settings=hooks.settings, **fields)[0].id
+        outbox.enqueue_test(tx, hooks.account, endpoint)
+
+    hooks.database.write(lambda tx: endpoints.remove(tx, hooks.account, hooks.endpoint))
+    hooks.database.write(create)
+    hooks.send()
+    hooks.database.write(
+        lambda tx: links.add(tx, hooks.account, settings=hooks.settings, url="https://example.com/", title="Spring")
+    )
+    hooks.sequence()
+    hooks.send()
+    test, event = [re.sub(r"<[^|]*\|([^>]*)>", r"\1", accepted("slack", each)["text"]) for each in receiver.requests]
+    (said,) = re.findall(r"the channel gets `(.*)`", steps)
+    assert test == said.replace("1", str(hooks.endpoint + 1))
+    assert event == "Link Spring: Created"

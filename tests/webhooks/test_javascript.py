@@ -1,14 +1,22 @@
-"""The official npm library verifies deliveries."""
+"""Receivers in JavaScript: the official npm library, and the code on the page about webhooks."""
 
 import json
+import re
+import subprocess
+import threading
 from collections.abc import Sequence
+from typing import Any
 
 import time_machine
 
+from tests.support.databases import ON_SQLITE
+from tests.support.load import until
 from tests.support.npm_tools import modules, node, run
-from tests.support.webhooks import Hooks, Received, Receiver
+from tests.support.server import free_port
+from tests.support.webhooks import PAGE, Hooks, Received, Receiver, delivers_test
 from waypost.core import clock
 from waypost.webhooks import endpoints
+from waypost.webhooks.sender import Sender
 
 _VERIFY = """
 const { Webhook } = require("standardwebhooks");
@@ -22,7 +30,24 @@ const outcome = ({ body, headers }) => {
 };
 console.log(JSON.stringify(requests.map(outcome)));
 """
+_N8N = """
+const { json, body } = JSON.parse(require("node:fs").readFileSync(0));
+const helpers = {
+  getBinaryDataBuffer: async (item, name) => {
+    if (item !== 0 || name !== "data") throw new Error("no such file");
+    return Buffer.from(body);
+  },
+};
+const input = { first: () => ({ json, binary: { data: {} } }) };
+const AsyncFunction = (async () => {}).constructor;
+new AsyncFunction("$input", "require", process.env.CODE)
+  .call({ helpers }, input, require)
+  .then((items) => console.log(JSON.stringify(items)), (error) => console.log(JSON.stringify(error.message)));
+"""
+"""Runs the code of a Code node as its documentation says: with the items of the node before, and `this.helpers`."""
 _REFUSED = "WebhookVerificationError"
+_RECEIVER, _CODE_NODE = re.findall(r"```javascript\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+_LINES = 15
 
 
 def _outcomes(secret: str, requests: Sequence[Received]) -> Sequence[str]:
@@ -58,3 +83,53 @@ def test_official_npm_library_verifies_both_signatures_of_a_rotation(hooks: Hook
     assert [request.headers["webhook-signature"].count("v1,") for request in receiver.requests] == [2, 1]
     assert _outcomes(secret, receiver.requests) == ["During", "After"]
     assert _outcomes(hooks.secret, receiver.requests) == ["During", _REFUSED]
+
+
+@ON_SQLITE
+def test_receiver_of_the_page_prints_verified_events(hooks: Hooks) -> None:
+    assert len([line for line in _RECEIVER.splitlines() if line]) <= _LINES
+    port = free_port()
+    command = (node(), "--input-type=module", "-e", _RECEIVER)
+    environment = {"SECRET": hooks.secret, "PORT": str(port)}
+    receiver = subprocess.Popen(command, env=environment, cwd=modules().parent, stdout=subprocess.PIPE, text=True)
+    try:
+        settings = hooks.settings.model_copy(update={"webhook_hosts": f"127.0.0.1:{port}"})
+        hooks.update(url=f"http://127.0.0.1:{port}/")
+        hooks.sender = Sender(settings, hooks.database, threading.Event())
+        until(lambda: delivers_test(hooks))
+        hooks.change("Spring")
+        hooks.send()
+        hooks.database.write(lambda tx: endpoints.rotate(tx, hooks.account, hooks.endpoint))
+        with time_machine.travel(clock.now() + endpoints.ROTATION_SECONDS):
+            hooks.change("Never")
+            hooks.send()
+    finally:
+        receiver.terminate()
+        printed, _ = receiver.communicate(timeout=60)
+    assert printed.splitlines()[-1] == "channel.created Spring"
+    assert [attempt["status"] for attempt in hooks.attempts][-2:] == [204, 401]
+
+
+@ON_SQLITE
+def test_code_node_of_n8n_passes_verified_messages_on(hooks: Hooks, receiver: Receiver) -> None:
+    hooks.database.write(lambda tx: endpoints.rotate(tx, hooks.account, hooks.endpoint))  # so there are two signatures
+    hooks.change("Nächste")
+    with time_machine.travel(clock.now() - 301):
+        hooks.change("Late")
+        hooks.send()
+    hooks.send()
+    late, request = sorted(receiver.requests, key=lambda each: int(each.headers["webhook-timestamp"]))
+    (item,) = _code_node(hooks.secret, request)
+    assert (item["json"]["type"], item["json"]["data"]["label"]) == ("channel.created", "Nächste")
+    refused = "The message has no valid signature."
+    assert _code_node(hooks.secret, late) == refused
+    assert _code_node(hooks.secret, Received(request.headers, request.body + " ")) == refused
+    assert _code_node("whsec_" + "A" * 44, request) == refused
+
+
+def _code_node(secret: str, request: Received) -> Any:
+    """Return the items of the Code node on the page, or the message of its error."""
+    assert _CODE_NODE.count("whsec_…") == 1
+    values = {"json": {"headers": request.headers}, "body": request.body}
+    code = {"CODE": _CODE_NODE.replace("whsec_…", secret)}
+    return json.loads(run(node(), "-e", _N8N, text=json.dumps(values), variables=code))
