@@ -162,6 +162,7 @@ def _webhooks(wp: Caller) -> None:
     assert wp.read_webhook(made.id).title == "Shop"
     assert [each.id for each in wp.webhooks()] == [each.id for each in wp.list_webhooks()] == [made.id]
     assert wp.rotate_webhook_secret(made.id).secret != made.secret
+    assert (made.signature, made.publickey) == ("hmac", "")
     test = wp.test_webhook(made.id).delivery
     assert [each.id for each in wp.list_webhook_deliveries(made.id)] == [test]
     assert [each.event for each in wp.webhook_deliveries(made.id)] == ["webhook.test"]

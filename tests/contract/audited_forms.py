@@ -337,11 +337,17 @@ def _failed_message(world: World) -> Values:
 WEBHOOKS: Sequence[Sent] = (
     Sent("/webhooks/new", ["webhook.created"], {"url": "https://hooks.example.com/", "events": "*"}, status=200),
     *_unchanged(f"{_WEBHOOK}/edit", "webhook.updated", title="Shop"),
+    Sent(
+        "/webhooks/new",
+        ["webhook.created"],
+        {"format": "plausible", "url": "https://plausible.example.com/api/event", "site": "go.example.com"},
+        status=200,
+    ),
     Sent(f"{_WEBHOOK}/test", ["webhook.tested"], at=_WEBHOOK),
     Sent(f"{_WEBHOOK}/replay", ["webhook.replayed"], at=_WEBHOOK, prepare=_failed_message),
     Sent(f"{_WEBHOOK}/rotate", ["webhook.secret_rotated"], status=200),
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": ""}, _WEBHOOK),
-    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated", "webhook.replayed"], {"enabled": "on"}, _WEBHOOK),
+    Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": "on", "missed": ""}, _WEBHOOK),
     Sent(f"{_WEBHOOK}/delete", ["webhook.deleted"]),
 )
 _TO_ZOE = {"email": "zoe@example.com", "timezone": "Europe/Berlin"}

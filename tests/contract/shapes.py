@@ -60,7 +60,7 @@ SHARE: Shape = {
 }
 WEBHOOK: Shape = {
     "id": int,
-    **dict.fromkeys(("title", "disabledreason", "format", "site"), str),
+    **dict.fromkeys(("title", "disabledreason", "format", "site", "signature", "publickey"), str),
     "url": URL,
     "events": [str],
     **dict.fromkeys(("campaign", "channel", "link", "overlay"), (int, None)),

@@ -137,3 +137,21 @@ def test_webhook_of_an_overlay_is_edited_and_deleted_with_it(
     ana.delete(f"/overlay/{overlay}/delete")
     database.write(lambda tx: audit_sequence.assign(tx, [overlay_hooks.follow]))
     assert dashboard.get("/webhooks/1").status_code == 404
+
+
+def test_key_pair_shows_its_public_key_only(dashboard: Browser, ana: Person) -> None:
+    made = _create(dashboard, signature="ed25519")
+    key = ana.details("webhook", 1)["publickey"]
+    assert key.startswith("whpk_")
+    rotated = dashboard.submit("/webhooks/1/rotate", at="/webhooks/1/rotate")
+    new = ana.details("webhook", 1)["publickey"]
+    assert (key in made.text, new in rotated.text, new in dashboard.get("/webhooks/1").text) == (True, True, True)
+    assert key not in rotated.text
+    assert re.search("whs(k|ec)_", made.text + rotated.text) is None
+
+
+def test_form_ignores_fields_that_its_format_does_not_show(dashboard: Browser, ana: Person) -> None:
+    hidden = {"format": "slack", "signature": "ed25519", "site": "7", "credential": "sesame"}
+    assert _create(dashboard, **hidden).status_code == 200
+    details = ana.details("webhook", 1)
+    assert (details["format"], details["signature"], details["site"]) == ("slack", "hmac", "")

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import time_machine
+from sqlalchemy import Connection, select
 
 from tests.support.databases import ON_SQLITE
 from tests.support.load import until
@@ -15,7 +17,10 @@ from tests.support.npm_tools import modules, node, run
 from tests.support.server import free_port
 from tests.support.webhooks import PAGE, Hooks, Received, Receiver, delivers_test
 from waypost.core import clock
+from waypost.core.errors import Problem
+from waypost.db.schema import audit
 from waypost.webhooks import endpoints
+from waypost.webhooks.endpoints import Endpoint
 from waypost.webhooks.sender import Sender
 
 _VERIFY = """
@@ -46,8 +51,13 @@ new AsyncFunction("$input", "require", process.env.CODE)
 """
 """Runs the code of a Code node as its documentation says: with the items of the node before, and `this.helpers`."""
 _REFUSED = "WebhookVerificationError"
-_RECEIVER, _CODE_NODE = re.findall(r"```javascript\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+_RECEIVER, _IS_VALID, _CODE_NODE = re.findall(r"```javascript\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 _LINES = 15
+_IS_VALID_EACH = """
+import { readFileSync } from "node:fs";
+const { key, requests } = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(requests.map(({ headers, body }) => isValid(key, headers, body))));
+"""
 
 
 def _outcomes(secret: str, requests: Sequence[Received]) -> Sequence[str]:
@@ -133,3 +143,69 @@ def _code_node(secret: str, request: Received) -> Any:
     values = {"json": {"headers": request.headers}, "body": request.body}
     code = {"CODE": _CODE_NODE.replace("whsec_…", secret)}
     return json.loads(run(node(), "-e", _N8N, text=json.dumps(values), variables=code))
+
+
+def _use_key_pair(hooks: Hooks, receiver: Receiver) -> str:
+    """Replace the endpoint by one with a key pair. Return its public key."""
+
+    def work(tx: Connection) -> tuple[Endpoint, str]:
+        endpoints.remove(tx, hooks.account, hooks.endpoint)
+        return endpoints.add(
+            tx, hooks.account, settings=hooks.settings, url=receiver.url, events=["channel.*"], signature="ed25519"
+        )
+
+    endpoint, secret = hooks.database.write(work)
+    assert (endpoint.signature, secret) == ("ed25519", "")
+    hooks.endpoint = endpoint.id
+    return endpoint.publickey
+
+
+def _are_valid(key: str, requests: Sequence[Received]) -> Sequence[bool]:
+    """Return whether Node accepts the signature of each request, with the code of the page."""
+    sent = [{"body": request.body, "headers": request.headers} for request in requests]
+    command = (node(), "--input-type=module", "-e", _IS_VALID + _IS_VALID_EACH)
+    valid: list[bool] = json.loads(run(*command, text=json.dumps({"key": key, "requests": sent})))
+    return valid
+
+
+def test_node_verifies_signatures_of_a_key_pair(hooks: Hooks, receiver: Receiver) -> None:
+    key = _use_key_pair(hooks, receiver)
+    hooks.change("Nächste")
+    hooks.send()
+    (request,) = receiver.requests
+    (signature,) = request.headers["webhook-signature"].split()
+    assert re.fullmatch(r"v1a,[A-Za-z0-9+/]{86}==", signature)
+    changed = Received(request.headers, request.body + " ")
+    assert _are_valid(key, [request, changed]) == [True, False]
+    assert _are_valid(_use_key_pair(hooks, receiver), [request]) == [False]
+
+
+def test_rotated_key_pair_signs_together_with_the_old_one_for_a_day(hooks: Hooks, receiver: Receiver) -> None:
+    with time_machine.travel(clock.now() - endpoints.ROTATION_SECONDS, tick=False) as now:
+        old = _use_key_pair(hooks, receiver)
+        rotated, shown = hooks.database.write(lambda tx: endpoints.rotate(tx, hooks.account, hooks.endpoint))
+        now.shift(endpoints.ROTATION_SECONDS - 1)
+        hooks.change("During")
+        hooks.send()
+        now.shift(1)
+        hooks.change("After")
+        hooks.send()
+    assert (shown, rotated.publickey == old) == ("", False)
+    assert _are_valid(rotated.publickey, receiver.requests) == [True, True]
+    assert _are_valid(old, receiver.requests) == [True, False]
+
+
+def test_private_key_is_only_stored(hooks: Hooks, receiver: Receiver) -> None:
+    _use_key_pair(hooks, receiver)
+    endpoint, _ = hooks.database.write(lambda tx: endpoints.rotate(tx, hooks.account, hooks.endpoint))
+    assert hooks.row["secret"].startswith("whsk_")
+    assert "whsk_" not in repr(endpoint)
+    log = hooks.database.read(lambda tx: tx.execute(select(audit)).all())
+    assert "whsk_" not in repr(log)
+
+
+def test_key_pair_is_refused_for_messages_without_signatures(hooks: Hooks) -> None:
+    fields: Any = {"url": "https://hooks.example/", "format": "slack", "signature": "ed25519"}
+    with pytest.raises(Problem) as caught:
+        hooks.database.write(lambda tx: endpoints.add(tx, hooks.account, settings=hooks.settings, **fields))
+    assert caught.value.field == "signature"

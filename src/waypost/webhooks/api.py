@@ -15,6 +15,7 @@ from waypost.core import clock
 from waypost.webhooks import deliveries, endpoints, formats
 from waypost.webhooks.deliveries import Attempt, Delivery, State
 from waypost.webhooks.endpoints import Endpoint
+from waypost.webhooks.signature import Kind as SignatureKind
 
 router = APIRouter(tags=["Webhooks"])
 _MAX_EVENTS = 200
@@ -43,8 +44,16 @@ _CAMPAIGN = Field(description="Id of a campaign: only its events, and those of i
 _CHANNEL = Field(description="Id of a channel: only its events, and those of its items.", examples=[None])
 _LINK = Field(description="Id of a link: only its events.", examples=[None])
 _ENABLED = Field(description="False: events are kept for 30 days, but not sent.", examples=[True])
+_SIGNATURE = Field(
+    description="`hmac`: a secret signs the messages, and verifies them. `ed25519`: `publickey` verifies them, and the"
+    " private key never leaves the service.",
+    examples=["hmac"],
+)
+_PUBLIC_KEY = Field(
+    description="Public key that verifies the messages, for `ed25519`: `whpk_` and Base64.", examples=[""]
+)
 _SECRET = Field(
-    description="Secret that signs the messages. It is not shown again.",
+    description="Secret that signs the messages. It is not shown again. Empty for `ed25519`.",
     examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="],
 )
 
@@ -66,6 +75,8 @@ class WebhookOut(BaseModel):
     overlay: int | None = Field(
         description="Id of the overlay that the webhook belongs to: it gets the submissions.", examples=[None]
     )
+    signature: SignatureKind = _SIGNATURE
+    publickey: str = _PUBLIC_KEY
     enabled: bool = _ENABLED
     state: str = Field(description="`active`, `failing` or `disabled`.", examples=["active"])
     disabledreason: str = Field(
@@ -159,6 +170,7 @@ class NewWebhook(WebhookChange):
     model_config = ConfigDict(json_schema_extra={"examples": [{"url": _EXAMPLE_URL, "events": ["link.created"]}]})
 
     url: Annotated[Url, _URL]
+    signature: Annotated[SignatureKind | None, _SIGNATURE] = None
 
 
 class Replay(Body):
@@ -228,7 +240,7 @@ def delete_webhook(context: Context, id: PathId) -> Change[MessageResponse]:
 
 @router.post("/webhook/{id}/rotate")
 def rotate_webhook_secret(context: Context, id: PathId) -> Change[WebhookSecret]:
-    """Replace the secret of a webhook. For 24 hours, messages are signed with the previous one too."""
+    """Replace the secret or the keys of a webhook. For 24 hours, messages are signed with the previous one too."""
     return Change(
         lambda tx: endpoints.rotate(tx, context.account, id),
         lambda made: _with_secret("Secret has been replaced successfully.", *made),

@@ -14,6 +14,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channels, links, webhook_endpoints, webhook_messages
 from waypost.urls import blocklist, validation
 from waypost.webhooks import catalog, formats, signature
+from waypost.webhooks.signature import Kind as SignatureKind
 
 MAX_ENDPOINTS = 10
 """Endpoints of one account."""
@@ -26,10 +27,15 @@ _OF_ANY = ("title", "enabled")
 """The fields that can be set on the endpoint of an overlay."""
 _OF_OVERLAY = "This webhook belongs to overlay {}. Change or remove the URL in the field webhook of the overlay."
 
+_NOT_SIGNED = "signature must be hmac: messages in the format {} are not signed."
+
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint without its secrets. `failing` is the first failure since the last success; times are seconds."""
+    """An endpoint without its secrets. `failing` is the first failure since the last success; times are seconds.
+
+    `publickey` is that of ed25519; "" with a secret.
+    """
 
     id: int
     account: int
@@ -46,6 +52,11 @@ class Endpoint:
     disabledreason: str
     failing: int | None
     created: int
+    publickey: str
+
+    @property
+    def signature(self) -> SignatureKind:
+        return "ed25519" if self.publickey else "hmac"
 
     @property
     def state(self) -> str:
@@ -73,6 +84,12 @@ class Fields(TypedDict, total=False):
     enabled: bool | None
 
 
+class NewFields(Fields, total=False):
+    """The fields of a new endpoint."""
+
+    signature: SignatureKind | None
+
+
 def page(tx: Connection, account: int, window: PageRequest) -> Page[Endpoint]:
     """Return a page of the account's endpoints, newest first."""
     query = crud.select_columns(webhook_endpoints, Endpoint).where(_c.account == account)
@@ -84,24 +101,30 @@ def get_owned(tx: Connection, account: int, endpoint: int) -> Endpoint:
     return crud.get_owned(tx, webhook_endpoints, account, endpoint, Endpoint)
 
 
-def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> tuple[Endpoint, str]:
-    """Create an endpoint. Return it with its secret, which is not shown again. Raises INVALID on the invalid field."""
+def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[NewFields]) -> tuple[Endpoint, str]:
+    """Create an endpoint. Return it with its secret, which is not shown again; "" with a key pair.
+
+    Raises INVALID on the invalid field.
+    """
     account_rows.lock(tx, account)
     own = (_c.account == account, _c.overlay.is_(None))
     count = select(func.count()).select_from(webhook_endpoints).where(*own)
     if tx.execute(count).scalar_one() >= MAX_ENDPOINTS:
         message = f"This account has {MAX_ENDPOINTS} webhooks already. Delete one first."
         raise Problem(Kind.INVALID, message)
+    kind = fields.pop("signature", None) or "hmac"
     values = _values(tx, account, fields, settings)
     _check_scope(values)
     if "events" not in values and formats.FORMATS[values.get("format", formats.STANDARD)].is_analytics:
         values |= {"events": sorted(catalog.VISITS.values()), "visits": True}
     _check_format(values)
-    secret = signature.new_secret()
-    row = {"account": account, "secret": secret, "created": clock.now(), **values}
+    if kind != "hmac" and values.get("format", formats.STANDARD) != formats.STANDARD:
+        raise invalid("signature", _NOT_SIGNED.format(values["format"]))
+    keys = _new_keys(kind)
+    row = {"account": account, "created": clock.now(), **keys, **values}
     endpoint = tx.execute(insert(webhook_endpoints).values(row).returning(_c.id)).scalar_one()
     audit_log.item_created(tx, webhook_endpoints, account, endpoint, row)
-    return get_owned(tx, account, endpoint), secret
+    return _with_secret(tx, account, endpoint, keys)
 
 
 def change(tx: Connection, account: int, endpoint: int, *, settings: Settings, **fields: Unpack[Fields]) -> Endpoint:
@@ -141,14 +164,25 @@ def remove(tx: Connection, account: int, endpoint: int) -> None:
 
 
 def rotate(tx: Connection, account: int, endpoint: int) -> tuple[Endpoint, str]:
-    """Give an endpoint a new secret, and return it with the secret. The previous one signs too for a day."""
+    """Give an endpoint a new secret or key pair, and return it as `add` does. The previous one signs too for a day."""
     crud.lock_row(tx, webhook_endpoints, account, endpoint)
-    secret = signature.new_secret()
-    new = {"secret": secret, "oldsecret": _c.secret, "oldsecretend": clock.now() + ROTATION_SECONDS}
+    keys = _new_keys(get_owned(tx, account, endpoint).signature)
+    new = {**keys, "oldsecret": _c.secret, "oldsecretend": clock.now() + ROTATION_SECONDS}
     tx.execute(update(webhook_endpoints).where(_c.id == endpoint, _c.account == account).values(new))
-    rotated = get_owned(tx, account, endpoint)
+    rotated, secret = _with_secret(tx, account, endpoint, keys)
     audit_log.record(tx, account, "webhook.secret_rotated", endpoint, label=rotated.title)
     return rotated, secret
+
+
+def _new_keys(kind: SignatureKind) -> Mapping[str, str]:
+    """Return the columns of a new secret or key pair."""
+    secret, public = (signature.new_secret(), "") if kind == "hmac" else signature.new_pair()
+    return {"secret": secret, "publickey": public}
+
+
+def _with_secret(tx: Connection, account: int, endpoint: int, keys: Mapping[str, str]) -> tuple[Endpoint, str]:
+    """Return an endpoint with the secret to show; a private key is never shown."""
+    return get_owned(tx, account, endpoint), "" if keys["publickey"] else keys["secret"]
 
 
 def _refuse_of_overlay(stored: Endpoint, values: Mapping[str, Any]) -> None:

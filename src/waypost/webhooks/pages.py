@@ -34,12 +34,14 @@ _VISITS: Mapping[str, str] = {
     "file.downloaded": gettext_noop("Downloaded"),
 }
 """Texts of the events of visits."""
+_SIGNATURES: Sequence[Option] = (("hmac", "HMAC-SHA256"), ("ed25519", "ed25519"))
 _NEW: Mapping[str, Value] = {
     "title": "",
     "url": "",
     "format": STANDARD,
     "site": "",
     "credential": "",
+    "signature": "hmac",
     "events": [catalog.ALL],
     "single": [],
     "scope": "",
@@ -64,6 +66,8 @@ def create_webhook(context: PageContext) -> Response:
     form = context.form(_SHAPE)
 
     def work(tx: Connection, fields: dict[str, Any]) -> tuple[Endpoint, str]:
+        for name in _hidden_fields(form):
+            fields.pop(name, None)
         return endpoints.add(tx, context.account, settings=context.settings, **{**fields, **_selection(form)})
 
     made = context.submit(form, NewWebhook, work, _SHAPE)
@@ -194,6 +198,7 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
         endpoint=endpoint,
         scopes=scopes,
         formats=_format_options(endpoint),
+        signatures=_SIGNATURES,
         kinds=[(name, _event(name)) for name in catalog.GROUPS],
         single=[(name, _event(name)) for name in single],
     )
@@ -239,6 +244,14 @@ def _selection(form: Form) -> dict[str, Any]:
     if form.text("format") in FORMATS and FORMATS[form.text("format")].is_analytics:  # the form hides other events
         selected = [name for name in catalog.VISITS.values() if name in selected] or list(catalog.VISITS.values())
     return {"events": selected, **items}
+
+
+def _hidden_fields(form: Form) -> Sequence[str]:
+    """Return the fields that the form does not show for the selected format."""
+    if (selected := FORMATS.get(form.text("format"))) is None:
+        return ()
+    offered = (*selected.fields, *(["signature"] if selected is FORMATS[STANDARD] else []))
+    return [name for name in ("site", "credential", "signature") if name not in offered]
 
 
 def _not_offered(name: str) -> Problem:

@@ -16,7 +16,8 @@ from waypost.db.schema.columns import (
 
 # One of campaign, channel and link can have an id, without a foreign key: with the item, its events end. `failing` is
 # the time of the first failure since the last success, `warned` that of the e-mail about it. `visits`: it gets visits.
-# `credential` is the secret of the receiver that analytics need.
+# `credential` is the secret of the receiver that analytics need. `secret` is a secret of Standard Webhooks, or the
+# private key to `publickey`, if that is not "".
 webhook_endpoints = owned(
     "webhook_endpoints",
     string("title", doc="Name."),
@@ -34,6 +35,7 @@ webhook_endpoints = owned(
     Column("secret", Text, nullable=False),
     Column("oldsecret", Text),
     timestamp("oldsecretend", optional=True),
+    Column("publickey", Text, nullable=False, default="", server_default=""),
     Column("enabled", Boolean, nullable=False, default=True, server_default=true(), doc="True if events are sent."),
     Column("disabledreason", String(8), nullable=False, default="", doc="gone or failing, if the service disabled it."),
     timestamp("failing", optional=True, doc="Time of the first failure since the last success, UTC."),
