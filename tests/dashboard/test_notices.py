@@ -272,7 +272,7 @@ def test_chosen_notices_are_sent_and_one_click_ends_a_kind(
     assert url.path == "/dashboard/reports/notices/unsubscribe"
     target = f"{url.path}?{url.query}"
     stranger = Browser(client).client
-    assert stranger.get(target).status_code == 200
+    assert "Problems of domains and certificates" in stranger.get(target).text
     assert ana.database.read(lambda tx: notices.enabled(tx, ana.account, owner=True)) == ["limit", "domain"]
     assert stranger.post(target, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert ana.database.read(lambda tx: notices.enabled(tx, ana.account, owner=True)) == ["limit"]
@@ -287,14 +287,23 @@ def test_other_accounts_are_not_offered_backups(ana: Person, ben: Person, client
     assert 'value="backup"' not in browser.client.get("/dashboard/reports").text
 
 
-@pytest.mark.parametrize(("language", "text"), [("de", "Das Zertifikat von"), ("ar", "شهادة")])
-def test_test_notice_is_in_the_language_of_the_account(
-    ana: Person, client: AsgiClient, language: str, text: str
+@pytest.mark.parametrize(
+    ("selected", "language", "text"),
+    [
+        ([], "de", "go.localhost:8000/sale: https://shop.example.com/sale"),
+        (["surge", "limit"], "de", "go.localhost:8000/sale: 4.000 von 5.000 Klicks"),
+        (["surge"], "ar", "1,200"),
+        (["domain"], "ar", "شهادة"),
+        (["backup"], "en", "No space left on device"),
+    ],
+)
+def test_test_notice_is_an_example_of_the_first_selected_one_in_the_language_of_the_account(
+    ana: Person, client: AsgiClient, selected: list[str], language: str, text: str
 ) -> None:
     _set(ana, accounts, language=language)
     browser = Browser(client)
     browser.sign_in("ana")
-    assert browser.submit("/reports/notices/test", at="/reports").status_code == 303
+    assert browser.submit("/reports/notices/test", at="/reports", notices=selected).status_code == 303
     (email,) = _stored(ana)
     assert text in email["text"]
     assert f'<html lang="{language}"' in email["html"]

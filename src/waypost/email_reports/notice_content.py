@@ -1,7 +1,7 @@
 """The content of notices by e-mail."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, select
@@ -28,7 +28,15 @@ from waypost.urls.short_urls import short_url
 
 _MAX_LINES = 20
 _LIFE = 2 * 86_400
-Names = Mapping[int, Any]
+
+
+class _Link(NamedTuple):
+    name: str
+    taken: int
+    limit: int | None
+
+
+Names = Mapping[int, _Link]
 Line = Callable[[Item, Names, ZoneInfo], str | None]
 
 
@@ -126,19 +134,45 @@ _NOTICES: Mapping[Kind, _Notice] = {
 
 LABELS: Mapping[Kind, str] = {kind: notice.label for kind, notice in _NOTICES.items()}
 """The names of the kinds, untranslated."""
+_SAMPLE_LINK = 1
+_SAMPLES: Mapping[Kind, Item] = {
+    "dead": Item(_SAMPLE_LINK, {"url": "https://shop.example.com/sale"}),
+    "limit": Item(_SAMPLE_LINK, {}),
+    "surge": Item(_SAMPLE_LINK, {"clicks": 1200, "usual": 40}),
+    "domain": Item(None, {"problem": "expiring", "label": "go.example.com"}),
+    "backup": Item(None, {"reason": "No space left on device"}),
+}
 
 
-def email(
-    tx: Connection, settings: Settings, to: Recipient, kind: Kind, items: Sequence[Item], *, is_test: bool = False
-) -> Email | None:
-    """Return a notice in the language and time zone of its recipient; None if nothing is left to say.
-
-    A test has no link that unsubscribes.
-    """
-    notice, sender = _NOTICES[kind], Installation(settings, brands.of_installation(tx))
+def email(tx: Connection, settings: Settings, to: Recipient, kind: Kind, items: Sequence[Item]) -> Email | None:
+    """Return a notice in the language and time zone of its recipient; None if nothing is left to say."""
     names = _names(tx, settings, to.account, [each.item for each in items if each.item is not None])
-    zone = find_zone(to.timezone)
     url = f"{settings.dashboard}/dashboard/reports/notices/unsubscribe?pass={notices.token(tx, to, kind)}"
+    return _compose(tx, settings, to, kind, items, names, unsubscribe=url)
+
+
+def sample(tx: Connection, settings: Settings, to: Recipient, kind: Kind) -> Email | None:
+    """Return a notice about an example. It has no link that unsubscribes."""
+    name = short_url(settings.base, "", None, "sale").partition("://")[2]
+    names = {_SAMPLE_LINK: _Link(name, taken=4000, limit=5000)}
+    now = clock.now()
+    item = _SAMPLES[kind]
+    items = [Item(item.item, {"hour": now - now % 3600 - 3600, "at": now, **item.content})]
+    return _compose(tx, settings, to, kind, items, names)
+
+
+def _compose(
+    tx: Connection,
+    settings: Settings,
+    to: Recipient,
+    kind: Kind,
+    items: Sequence[Item],
+    names: Names,
+    *,
+    unsubscribe: str = "",
+) -> Email | None:
+    notice, sender = _NOTICES[kind], Installation(settings, brands.of_installation(tx))
+    zone = find_zone(to.timezone)
     with written_in(to.language or SOURCE_LANGUAGE):
         lines = [
             line for each in {each.item: each for each in items}.values() if (line := notice.line(each, names, zone))
@@ -156,14 +190,8 @@ def email(
             [gettext(notice.intro), Lines(lines), Button(gettext(notice.button), f"{settings.dashboard}{notice.page}")],
             life=_LIFE,
             footer=_text(footer, service=sender.service_name, username=to.username),
-            unsubscribe="" if is_test else url,
+            unsubscribe=unsubscribe,
         )
-
-
-class _Link(NamedTuple):
-    name: str
-    taken: int
-    limit: int | None
 
 
 def _names(tx: Connection, settings: Settings, account: int, ids: Sequence[int]) -> Mapping[int, _Link]:

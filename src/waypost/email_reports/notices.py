@@ -186,11 +186,11 @@ def of_token(tx: Connection, text: str) -> tuple[Recipient, Kind]:
     raise Problem(ErrorKind.INVALID, "This link has expired, or the account was deleted.")
 
 
-def unsubscribe(tx: Connection, text: str) -> Recipient:
-    """Turn the kind of a token off. Raises INVALID if it is not valid."""
+def unsubscribe(tx: Connection, text: str) -> tuple[Recipient, Kind]:
+    """Turn the kind of a token off, and return it with the recipient. Raises INVALID if it is not valid."""
     to, kind = of_token(tx, text)
     choose(tx, to.account, [each for each in enabled(tx, to.account, owner=True) if each != kind], owner=True)
-    return to
+    return to, kind
 
 
 def advance(tx: Connection, name: str, to: int) -> bool:

@@ -24,6 +24,7 @@ from waypost.items.accounts import profile
 
 pages = Router()
 _LIST = "/dashboard/reports"
+_CHOICE = Shape(lists=("notices",))
 _HEADERS = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer"}
 
 
@@ -72,24 +73,25 @@ def choose_notices(context: PageContext) -> Response:
         notices.choose(tx, context.account, fields["notices"] or (), owner=context.user.owner)
         return True
 
-    shape = Shape(lists=("notices",))
-    form = context.form(shape)
-    if context.submit(form, ChosenNotices, work, shape) is None:
+    form = context.form(_CHOICE)
+    if context.submit(form, ChosenNotices, work, _CHOICE) is None:
         raise Problem(Kind.INVALID, next(iter(form.errors.values())))
     return context.redirect(_LIST, message="Saved.")
 
 
 @pages.post("/dashboard/reports/notices/test")
 def send_test_notice(context: PageContext) -> Response:
-    """Send a notice about an example to the user."""
+    """Send a sample of the first selected notice to the user."""
     _require_mail(context)
     if context.rate_limiter.acquire("test report", network="", subject=str(context.account)):
         return context.redirect(_LIST, message="Too many e-mails were sent. Please wait an hour.", tone="bad")
 
+    selected = context.form(_CHOICE)["notices"]
+    offered = notices.offered(owner=context.user.owner)
+    kind = next((each for each in offered if each in selected), offered[0])
+
     def work(tx: Connection) -> None:
-        to = notices.recipient(tx, context.account)
-        item = notices.Item(None, {"problem": "expiring", "label": "go.example.com"})
-        email = notice_content.email(tx, context.settings, to, "domain", [item], is_test=True)
+        email = notice_content.sample(tx, context.settings, notices.recipient(tx, context.account), kind)
         if email is not None:
             mail.enqueue(tx, context.settings, email, account=context.account)
 
@@ -101,16 +103,16 @@ def send_test_notice(context: PageContext) -> Response:
 def show_notice_unsubscription(context: PageContext) -> Response:
     """Show the button that ends a kind of notice. Mail programs open links, so that changes nothing."""
     token = context.query("pass", max_length=2000)
-    to, _ = context.database.read(lambda tx: notices.of_token(tx, token))
-    return _public(context, "unsubscribe_notices", token, to.email, is_done=False)
+    to, kind = context.database.read(lambda tx: notices.of_token(tx, token))
+    return _public(context, "unsubscribe_notices", token, to.email, is_done=False, kind=kind)
 
 
 @pages.post("/dashboard/reports/notices/unsubscribe", public=True, has_own_token=True)
 def unsubscribe_from_notice(context: PageContext) -> Response:
     """End a kind of notice: by the button, or by a mail program (RFC 8058), whose URL has the token."""
     token = context.form().text("pass") or context.query("pass", max_length=2000)
-    to = context.write(lambda tx: notices.unsubscribe(tx, token), in_maintenance=True)
-    return _public(context, "unsubscribe_notices", token, to.email, is_done=True)
+    to, kind = context.write(lambda tx: notices.unsubscribe(tx, token), in_maintenance=True)
+    return _public(context, "unsubscribe_notices", token, to.email, is_done=True, kind=kind)
 
 
 @pages.get("/dashboard/reports/new")
@@ -209,8 +211,12 @@ def unsubscribe(context: PageContext) -> Response:
     return _public(context, "unsubscribe", token, report.email, is_done=True)
 
 
-def _public(context: PageContext, action: str, token: str, email: str, *, is_done: bool) -> Response:
-    response = context.render(f"email_reports/{action}.html", form=Form({"pass": token}), email=email, is_done=is_done)
+def _public(
+    context: PageContext, action: str, token: str, email: str, *, is_done: bool, kind: notices.Kind | None = None
+) -> Response:
+    label = kind and gettext(notice_content.LABELS[kind])
+    form = Form({"pass": token})
+    response = context.render(f"email_reports/{action}.html", form=form, email=email, is_done=is_done, label=label)
     response.headers.update(_HEADERS)
     return response
 
