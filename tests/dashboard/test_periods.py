@@ -1,11 +1,12 @@
 """Periods of statistics pages: presets, chosen days, and the comparison with the period before."""
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from sqlalchemy import insert
 
 from tests.conftest import Person
@@ -103,6 +104,25 @@ def test_running_period_is_compared_until_the_same_time() -> None:
     past = Period(Span(date(2026, 11, 1), date(2026, 11, 2), "day", _UTC))
     assert past.unfinished_point is None
     assert clock.text(past.previous_seconds()[1]) == "2026-11-01 00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "before"),
+    [
+        (date(2026, 3, 1), date(2026, 3, 31), (date(2026, 2, 1), date(2026, 2, 28))),
+        (date(2026, 2, 1), date(2026, 2, 28), (date(2026, 1, 1), date(2026, 1, 31))),
+        (date(2026, 1, 1), date(2026, 1, 31), (date(2025, 12, 1), date(2025, 12, 31))),
+        (date(2026, 3, 1), date(2026, 3, 30), (date(2026, 1, 30), date(2026, 2, 28))),
+        (date(2026, 3, 1), date(2026, 4, 30), (date(2025, 12, 30), date(2026, 2, 28))),
+    ],
+)
+def test_calendar_month_is_compared_with_the_whole_month_before(
+    first: date, last: date, before: tuple[date, date]
+) -> None:
+    previous = Span(*before, "day", _UTC)
+    with time_machine.travel(datetime.combine(last, time(), _UTC) + timedelta(days=1, hours=7)):
+        period = Period(Span(first, last, "day", _UTC))
+        assert (period.previous, period.previous_seconds()) == (previous, previous.seconds())
 
 
 @pytest.mark.usefixtures("fixed_clock")

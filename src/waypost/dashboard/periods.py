@@ -87,7 +87,12 @@ class Period:
 
     @property
     def previous(self) -> Span:
-        """The span of the same length before this one, or of the same days a year before."""
+        """The span of the same length before this one, or of the same days a year before.
+
+        A whole calendar month is compared with the month before.
+        """
+        if self.compared == BEFORE and not self.span.part and (month := _month_before(self.span)):
+            return replace(self.span, start=month[0], end=month[1])
         days = (self.span.end - self.span.start).days + 1
         if self.compared == YEAR:
             days = (self.span.start - _year_before(self.span.start)).days
@@ -110,8 +115,9 @@ class Period:
         Of a running period, only the part until now can be compared.
         """
         first, after = self.previous.seconds()
-        start, _ = self.span.seconds()
-        return first, min(after, first + clock.now() - start)
+        start, end = self.span.seconds()
+        now = clock.now()
+        return first, after if now >= end else min(after, first + now - start)
 
 
 def default(context: PageContext) -> Period:
@@ -202,6 +208,16 @@ def _calendar_days(today: date, first_weekday: int) -> Mapping[str, tuple[date, 
         "last-month": ((month - day).replace(day=1), month - day),
         "year": (today.replace(month=1, day=1), today),
     }
+
+
+def _month_before(span: Span) -> tuple[date, date] | None:
+    """Return the first and last day of the month before a whole calendar month; None for other spans."""
+    day = timedelta(days=1)
+    is_month = (span.start.day, span.start.replace(day=1)) == (1, span.end.replace(day=1))
+    if not is_month or span.start == date.min or span.end == date.max or (span.end + day).day != 1:
+        return None
+    last = span.start - day
+    return last.replace(day=1), last
 
 
 def _year_before(day: date) -> date:
