@@ -2,14 +2,14 @@
 
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, event, select
 from structlog.testing import capture_logs
 
 from tests.support.databases import ON_BOTH_DATABASES
@@ -22,6 +22,7 @@ from waypost.core.metrics import Meter, queue_lengths
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import emails
+from waypost.email_reports import ops
 from waypost.http import mail, mail_queue
 from waypost.http.mail import Mailer
 from waypost.http.smtp import Email
@@ -191,3 +192,44 @@ def test_job_deletes_e_mails_that_are_too_old_and_publishes_how_many_are_due(
 def test_without_an_smtp_server_nothing_is_stored(database: Database) -> None:
     _enqueue(database, Settings())
     assert _stored(database) == []
+
+
+def test_e_mail_of_a_clock_that_was_ahead_is_sent_once_the_clock_is_right(database: Database) -> None:
+    stop = threading.Event()
+    with mailbox() as (port, received):
+        with time_machine.travel(clock.now() + 30 * 86_400, tick=False):
+            _enqueue(database, _settings(port))
+        thread = threading.Thread(target=mail.run, args=(_settings(port), database, stop))
+        thread.start()
+        until(lambda: received)
+        stop.set()
+        join(thread)
+    assert _stored(database) == []
+
+
+def test_statements_of_the_queue_and_of_reports_use_an_index(database: Database) -> None:
+    index_of = {
+        mail_queue.find_due: "emails_due",
+        mail_queue.count_due: "emails_due",
+        mail_queue.has_impossible: "emails_due",
+        mail_queue.correct_impossible: "emails_due",
+        mail_queue.has_expired: "emails_expires",
+        mail_queue.delete_expired: "emails_expires",
+        ops.find_due: "email_reports_due",
+        ops.has_old: "email_reports_unconfirmed",
+        ops.delete_unconfirmed: "email_reports_unconfirmed",
+    }
+
+    def plan(tx: Connection, query: Callable[[Connection], object]) -> str:
+        statements: list[Any] = []
+        is_sqlite = tx.dialect.name == "sqlite"
+        if not is_sqlite:
+            tx.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2:4]))
+        query(tx)
+        ((sql, values),) = tuple(statements)
+        explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
+        return str(tx.exec_driver_sql(f"{explain} {sql}", values).all())
+
+    for query, index in index_of.items():
+        assert index in database.write(partial(plan, query=query)), query

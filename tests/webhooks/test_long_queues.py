@@ -127,8 +127,8 @@ def test_statements_of_the_queue_use_its_index(hooks: Hooks) -> None:
         queue.find_due(tx, 100, busy=[7], per_endpoint=4)
         queue.find_due(tx, 100, busy=[7], per_endpoint=4, after=(50, 2))
         queue.count_due(tx, 100)
-        queue.has_impossible(tx, 100)
-        queue.correct_impossible(tx, 100)
+        queue.has_impossible(tx)
+        queue.correct_impossible(tx)
         explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
         return [str(tx.exec_driver_sql(f"{explain} {sql}", values).all()) for sql, values in tuple(statements)]
 

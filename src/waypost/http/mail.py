@@ -19,6 +19,7 @@ from waypost.core import clock
 from waypost.core.errors import Problem
 from waypost.core.metrics import Meter
 from waypost.core.settings import Settings
+from waypost.db import patient_writes
 from waypost.db.database import Database
 from waypost.http import mail_queue
 from waypost.http.mail_queue import Claim
@@ -144,14 +145,20 @@ class Mailer:
 
     def _store(self, record: Callable[[Connection], int | None], claimed: Claim) -> int | None:
         """Store a result, as long as the lease allows if the database is away: without it the e-mail is sent again."""
-        while True:
-            try:
-                return self._database.write(record)
-            except Problem as problem:
-                if clock.now() + 1 >= claimed.until or time.monotonic() > self._server.deadline:
-                    _log.warning("result of an e-mail was not stored", reason=str(problem))
-                    return None
-                time.sleep(1)
+        try:
+            return patient_writes.store(
+                self._database, record, seconds=claimed.until - clock.now() - 1, pause=self._pause
+            )
+        except Problem as problem:
+            _log.warning("result of an e-mail was not stored", reason=str(problem))
+            return None
+
+    def _pause(self) -> bool:
+        """Wait for a second. Return whether the process ends."""
+        if time.monotonic() > self._server.deadline:
+            return True
+        time.sleep(1)
+        return False
 
     def _count(self, change: int) -> None:
         with self._lock:
@@ -183,8 +190,10 @@ def run(settings: Settings, database: Database, stop: threading.Event) -> None:
 
 
 def _keep_up(database: Database, meter: Meter) -> None:
-    """Delete e-mails that are too old, and publish how many are due, for the health page."""
+    """Delete e-mails that are too old, correct times of a clock that was ahead, and publish how many are due."""
     if database.read(mail_queue.has_expired, autocommit=True):
         database.write(mail_queue.delete_expired, durability="relaxed")
+    if database.read(mail_queue.has_impossible, autocommit=True):
+        database.write(mail_queue.correct_impossible, durability="process")
     meter.set_queue("emails", database.read(mail_queue.count_due, autocommit=True))
     meter.save()

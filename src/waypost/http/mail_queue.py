@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from waypost.core import clock
+from waypost.db import due_times
 from waypost.db.schema import emails
 from waypost.http.smtp import Email
 
@@ -17,6 +18,8 @@ LEASE_SECONDS = 300
 """Longer than an attempt takes: each step of SMTP ends after 20 seconds."""
 RETRY_SECONDS = (60, 300, 1800, 7200, 21_600, 43_200, 43_200)
 """The pauses after failed attempts. The attempt after the last one is the last."""
+_MAX_PAUSE = max(RETRY_SECONDS)
+"""No e-mail waits longer."""
 _MAX_DUE = 50
 _c = emails.c
 
@@ -83,6 +86,16 @@ def record_failure(tx: Connection, claimed: Claim) -> int:
         return pause
     tx.execute(delete(emails).where(_c.id == claimed.id, _c.due == claimed.until))
     return 0
+
+
+def has_impossible(tx: Connection) -> bool:
+    """Return whether `correct_impossible` has something to do (index emails_due)."""
+    return due_times.has_impossible(tx, _c.due, _MAX_PAUSE)
+
+
+def correct_impossible(tx: Connection) -> None:
+    """Let e-mails be due whose time is of a clock that was ahead."""
+    due_times.correct(tx, _c.due, _MAX_PAUSE)
 
 
 def count_due(tx: Connection) -> int:

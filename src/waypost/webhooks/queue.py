@@ -10,7 +10,6 @@ from sqlalchemy import (
     Select,
     Subquery,
     bindparam,
-    exists,
     false,
     func,
     insert,
@@ -24,7 +23,7 @@ from sqlalchemy import (
 )
 
 from waypost.core.languages import SOURCE_LANGUAGE
-from waypost.db import audit_log
+from waypost.db import audit_log, due_times
 from waypost.db.schema import accounts, webhook_attempts, webhook_endpoints, webhook_messages
 from waypost.webhooks import catalog, endpoints
 from waypost.webhooks.formats import Target
@@ -168,14 +167,14 @@ def count_due(tx: Connection, now: int) -> int:
     return tx.execute(select(func.count()).select_from(due)).scalar_one()
 
 
-def has_impossible(tx: Connection, now: int) -> bool:
+def has_impossible(tx: Connection) -> bool:
     """Return whether `correct_impossible` has something to do (index webhook_messages_due)."""
-    return bool(tx.execute(select(exists().where(_IS_WAITING, _m.due > now + _MAX_PAUSE))).scalar_one())
+    return due_times.has_impossible(tx, _m.due, _MAX_PAUSE, _IS_WAITING)
 
 
-def correct_impossible(tx: Connection, now: int) -> None:
-    """Let messages be due that would wait longer than any pause: their time is of a clock that was ahead."""
-    tx.execute(update(webhook_messages).where(_IS_WAITING, _m.due > now + _MAX_PAUSE).values(due=now))
+def correct_impossible(tx: Connection) -> None:
+    """Let messages be due whose time is of a clock that was ahead."""
+    due_times.correct(tx, _m.due, _MAX_PAUSE, _IS_WAITING)
 
 
 def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:

@@ -21,7 +21,7 @@ from waypost.core.errors import Problem
 from waypost.core.metrics import Meter
 from waypost.core.reasons import RepeatedReason
 from waypost.core.settings import Settings
-from waypost.db import leases
+from waypost.db import leases, patient_writes
 from waypost.db.database import Database, Durability
 from waypost.http import mail, safe_client
 from waypost.webhooks import catalog, deliveries, formats, notices, queue, signature
@@ -173,9 +173,8 @@ class Sender:
 
     def correct_times(self) -> None:
         """Let messages be due whose time cannot be right."""
-        now = clock.now()
-        if self._database.read(lambda tx: queue.has_impossible(tx, now), autocommit=True):
-            self._database.write(lambda tx: queue.correct_impossible(tx, now), durability="process")
+        if self._database.read(queue.has_impossible, autocommit=True):
+            self._database.write(queue.correct_impossible, durability="process")
 
     def _measure(self) -> None:
         """Publish how many messages are due, for the health page, and correct times of a clock that was ahead."""
@@ -268,20 +267,21 @@ class Sender:
 
     def _store(self, claimed: Claim, result: Result) -> None:
         """Store a result, as long as the lease allows if the database is away: without it the message is sent again."""
-        end = time.monotonic() + LEASE_SECONDS - TIMEOUT_SECONDS
-        while True:
-            record = partial(self._record, claimed=claimed, result=result, now=clock.now())
-            try:
-                return self._database.write(record, durability="process")
-            except Problem as problem:
-                if time.monotonic() >= end or self._stop.wait(1):
-                    _log.warning(
-                        "result of a webhook was not stored",
-                        account=claimed.account,
-                        webhook=claimed.endpoint,
-                        reason=str(problem),
-                    )
-                    return None
+        try:
+            patient_writes.store(
+                self._database,
+                lambda tx: self._record(tx, claimed=claimed, result=result, now=clock.now()),
+                seconds=LEASE_SECONDS - TIMEOUT_SECONDS,
+                pause=lambda: self._stop.wait(1),
+                durability="process",
+            )
+        except Problem as problem:
+            _log.warning(
+                "result of a webhook was not stored",
+                account=claimed.account,
+                webhook=claimed.endpoint,
+                reason=str(problem),
+            )
 
     def _record(self, tx: Connection, claimed: Claim, result: Result, now: int) -> None:
         """Store a result, and with it the e-mail to the owner of an endpoint that fails or was disabled."""
