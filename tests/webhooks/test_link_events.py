@@ -3,15 +3,18 @@
 import json
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, text, update
 
 from tests.support.clicks import click, run_out
+from tests.support.databases import ON_POSTGRESQL
+from tests.support.load import until
 from tests.support.threads import join
-from tests.support.webhooks import Hooks
+from tests.support.webhooks import WAIT_SECONDS, Hooks
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal import TAKEN, Journal
 from waypost.core import clock
@@ -184,3 +187,30 @@ def test_rolled_back_expiry_is_recorded_by_the_next_run(hooks: Hooks, monkeypatc
 
 def _fail(_tx: Any) -> None:
     raise RuntimeError
+
+
+@ON_POSTGRESQL
+def test_two_nodes_that_hold_no_lock_of_the_link_record_its_limit_once(hooks: Hooks) -> None:
+    """As on a cluster of Citus, where the lock of a link can end before the event is committed."""
+    link = _add_link(hooks)
+    hooks.database.write(lambda tx: tx.execute(update(links_table).values(taken=2)))
+    is_recorded, may_commit = threading.Event(), threading.Event()
+    taken: Any = SimpleNamespace(account=hooks.account, kind="link", item=link, taken=True)
+
+    def first(tx: Connection) -> None:
+        limit_events.record_reached(tx, [taken], [True])
+        is_recorded.set()
+        assert may_commit.wait(WAIT_SECONDS)
+
+    def second(tx: Connection) -> None:
+        limit_events.record_reached(tx, [taken], [True])
+
+    threads = [threading.Thread(target=hooks.database.write, args=(work,)) for work in (first, second)]
+    threads[0].start()
+    assert is_recorded.wait(WAIT_SECONDS)
+    threads[1].start()
+    waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    until(lambda: not threads[1].is_alive() or hooks.database.read(lambda tx: tx.execute(waiting).scalar_one()))
+    may_commit.set()
+    join(*threads)
+    assert len(_messages(hooks)) == 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from waypost.clicks.ingest.aggregate import Visit
 from waypost.db import audit_log
@@ -21,7 +21,8 @@ _c = links.c
 def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[bool]) -> None:
     """Record the links whose click limit is near or reached by one of the visits, once for each limit of a link.
 
-    The ingester has locked the rows of the links, so no other one records the same.
+    The ingester has locked the rows of the links. A cluster of Citus can release those before the events are committed,
+    so an event also has a lock of its own.
     """
     limited = {(visit.account, visit.item) for visit in visits if visit.taken and visit.kind == "link"}
     if not limited:
@@ -29,7 +30,8 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
     accounts, ids = (set(column) for column in zip(*limited, strict=True))
     query = select(_c.account, _c.id, _c.clicklimit, _c.taken, name_of(NOUNS["link"]).label("name"))
     owned = (is_one_of(_c.account, accounts), is_one_of(_c.id, ids))
-    for row in tx.execute(query.where(*owned, _c.clicklimit.is_not(None), 5 * _c.taken >= 4 * _c.clicklimit)):
+    near = query.where(*owned, _c.clicklimit.is_not(None), 5 * _c.taken >= 4 * _c.clicklimit)
+    for row in tx.execute(near.order_by(_c.account, _c.id)).all():
         if row.clicklimit >= _MIN_LIMIT:
             _record(tx, _NEAR, row)
         if row.taken >= row.clicklimit:
@@ -37,6 +39,11 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
 
 
 def _record(tx: Connection, event: str, row: Any) -> None:
+    if _last_recorded(tx, event, row.account, row.id) == row.clicklimit:
+        return
+    if tx.dialect.name != "sqlite":
+        # In the order of accounts and links, so that two nodes never wait for each other.
+        tx.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{event} {row.account} {row.id}", 0))))
     if _last_recorded(tx, event, row.account, row.id) != row.clicklimit:
         audit_log.record(tx, row.account, event, row.id, label=row.name, after={"clicklimit": row.clicklimit})
 
