@@ -21,6 +21,8 @@ Block = Mapping[str, Any]
 # the URL fields too.
 _URL_FIELDS = {"link": "url", "image": "link", "social": "url", "embed": "url", "vcard": "site"}
 _TITLE_FIELDS = {"link": "title", "image": "image", "social": "network", "embed": "title"}
+TYPES = frozenset({"link", "heading", "text", "image", "social", "embed", "form", "vcard"})
+"""The types of blocks of this version. A later one can have stored others, which visitors do not see."""
 _BLOCK_PATH = re.compile(r"/[^/]+/[0-9]+/?\Z")
 
 
@@ -35,6 +37,11 @@ def title_of(block: Block) -> str:
         return " ".join(part for part in (block.get("fname"), block.get("lname")) if part) or block.get("org", "")
     title = str(block.get(_TITLE_FIELDS.get(block["type"], "")) or "")
     return title or (block.get("alt") or url_of(block) if block["type"] == "image" else "")
+
+
+def is_known(block: Block) -> bool:
+    """Return whether this version has the type of the block."""
+    return block["type"] in TYPES
 
 
 def is_clickable(block: Block) -> bool:
@@ -92,9 +99,9 @@ def assign_ids(
     """Return the blocks with an `id` in each clickable one.
 
     A block that matches one of `old_blocks` keeps its id, and so its clicks. Blocks match by URL and title, then by
-    URL, then by title, because users reorder blocks and correct URLs.
+    URL, then by title, because users reorder blocks and correct URLs. Blocks of unknown types are kept as they are.
     """
-    ids, removed = _match_old_blocks(blocks, [old for old in old_blocks if "id" in old])
+    ids, removed = _match_old_blocks(blocks, [old for old in old_blocks if "id" in old and old not in blocks])
     if removed:
         owned_by = (bio_blocks.c.bio == bio, bio_blocks.c.account == account)
         tx.execute(delete(bio_blocks).where(*owned_by, bio_blocks.c.id.in_([old["id"] for old in removed])))

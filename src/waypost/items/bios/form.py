@@ -14,7 +14,7 @@ from waypost.core.settings import Settings
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import NO_ADDRESS_ENTERED, Form, Shape, Value, parse_id
 from waypost.dashboard.i18n import gettext, gettext_noop, ngettext
-from waypost.items.bios import blocks, design, form_blocks, ops, picture_names, pictures
+from waypost.items.bios import blocks, design, form_blocks, kept_blocks, ops, picture_names, pictures
 from waypost.items.bios.design import Design
 from waypost.items.bios.pictures import AVATAR, BACKGROUND, BLOCK_PLACES, Place
 from waypost.items.bios.profile_urls import profile_url
@@ -180,13 +180,14 @@ def copy_pictures(context: PageContext, form: Form) -> None:
 def values_of(bio: ops.Bio) -> Mapping[str, Value]:
     """Return the values of the builder's fields."""
     base, _, mode = bio.theme.rpartition("-") if bio.theme.endswith(("-light", "-dark")) else (bio.theme, "", "")
-    rows = [
-        {part: str(block.get(part, "")) for part in ("type", "id", *PARTS[block["type"]])} | _options(block)
-        for block in bio.blocks
-    ]
+    rows = [_row_of(block) if blocks.is_known(block) else kept_blocks.row_of(block) for block in bio.blocks]
     fields = {name: getattr(bio, name) for name in ("name", "alias", "title", "description", "theme", "avatar")}
     fields |= {"base": base, "mode": mode, "blocks": rows, "sensitive": "on" if bio.sensitive else ""}
     return {**fields, "design": bio.design, **design_values_of(bio.design)}
+
+
+def _row_of(block: blocks.Block) -> dict[str, str]:
+    return {part: str(block.get(part, "")) for part in ("type", "id", *PARTS[block["type"]])} | _options(block)
 
 
 def add_error(form: Form, name: str, problem: Problem) -> None:
@@ -197,7 +198,9 @@ def add_error(form: Form, name: str, problem: Problem) -> None:
 def _submitted_block(context: PageContext, key: str, stored: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     fields = context.fields
     block_type = (fields.get(f"{key}.type") or [""])[-1]
-    values = {part: (fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(block_type, ()))}
+    values = {
+        part: (fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(block_type, (kept_blocks.PART,)))
+    }
     values = {
         part: complete_url(value) if f"{block_type}.{part}" in _URL_PARTS else value.replace("\r\n", "\n").strip()
         for part, value in values.items()

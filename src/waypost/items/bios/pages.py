@@ -12,7 +12,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
-from waypost.items.bios import form_blocks, ops, pictures, themes
+from waypost.items.bios import form_blocks, kept_blocks, ops, pictures, themes
 from waypost.items.bios.form import (
     SHAPE,
     assign_block_errors,
@@ -119,13 +119,20 @@ def _update(context: PageContext, id: int, form: Form) -> None:
     """Save the changed fields, unless the form is invalid or the page was changed since the form was shown."""
     copy_pictures(context, form)
     check_design(form)
+    rows: Any = form["blocks"]
 
     def work(tx: Connection, fields: dict[str, Any]) -> None:
-        form.reject_stale(values_of(ops.get_owned(tx, context.account, id)))
+        stored = ops.get_owned(tx, context.account, id)
+        form.reject_stale(values_of(stored))
         check_blocks(tx, context.account, form, settings=context.settings)
+        if "blocks" in fields:
+            fields["blocks"] = kept_blocks.put_back(fields["blocks"], rows, stored.blocks)
         ops.change(tx, context.account, id, settings=context.settings, **fields)
 
+    placeholders: Any = kept_blocks.with_placeholders(rows)
+    form.values["blocks"] = placeholders
     context.submit(form, BioChange, work, SHAPE)
+    form.values["blocks"] = rows
     assign_block_errors(form)
 
 

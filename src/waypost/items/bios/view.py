@@ -98,8 +98,9 @@ class Section(NamedTuple):
 
 
 def shown_at(bio: BioView, now: int) -> BioView:
-    """Return the page with the blocks that visitors see at a time: not hidden, in schedule, without blocked URLs."""
-    shown = [block for block in bio.blocks if blocks.is_shown(block, now) and "blocked" not in block]
+    """Return the page with the blocks that visitors see at a time: known, not hidden, in schedule, no blocked URL."""
+    known = filter(blocks.is_known, bio.blocks)
+    shown = [block for block in known if blocks.is_shown(block, now) and "blocked" not in block]
     return replace(bio, blocks=shown)
 
 
@@ -130,7 +131,7 @@ def picture_names(bio: BioView) -> set[str]:
 
 def find_block(bio: BioView, segment: str, now: int) -> Block | None:
     """Return the block of a path segment: its id, or `vcard` for the first contact card. Hidden blocks have none."""
-    shown = [block for block in bio.blocks if blocks.is_shown(block, now)]
+    shown = [block for block in bio.blocks if blocks.is_known(block) and blocks.is_shown(block, now)]
     if segment == "vcard":
         return next((block for block in shown if block["type"] == "vcard"), None)
     return next((block for block in shown if "id" in block and str(block["id"]) == segment), None)
