@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import Person
+from tests.support import trash
 from tests.support.dashboard_client import Browser
+from tests.support.html import Page
 from tests.support.visits import new_link
 from waypost.audit import columns, names
 from waypost.core import clock
@@ -70,6 +72,16 @@ def test_share_link_is_called_as_its_item(dashboard: Browser, ana: Person, datab
     # Events of earlier versions have no name.
     database.write(lambda tx: tx.execute(update(audit).where(audit.c.kind == "share").values(label="")))
     assert "<bdi>Spring sale</bdi>" in dashboard.get("/audit?kind=share").text
+
+
+def test_every_editor_leads_to_the_history_of_its_item_and_back(dashboard: Browser, ana: Person) -> None:
+    for noun, item in trash.new_items(ana).items():
+        kind, path = trash.NOUNS[noun], f"/dashboard/{trash.LIST_PAGES[noun]}/{item}"
+        history = Page(dashboard.client.get(path)).one("a", class_="back-link history-link").attributes["href"]
+        assert history == f"/dashboard/audit?kind={kind}&item={item}"
+        page = dashboard.client.get(history).text
+        assert f'<a class="back-link" href="{path}">' in page, noun
+        assert "History of" in page, noun
 
 
 def test_event_without_a_name_has_that_of_its_kind(dashboard: Browser, ana: Person, database: Database) -> None:
