@@ -34,6 +34,14 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class Totals:
+    """The number of items of a channel, and the sum of their clicks, visits and scans of all time."""
+
+    items: int = 0
+    visits: int = 0
+
+
+@dataclass(frozen=True)
 class Item:
     """An item of a channel. `title` may be empty; `host` is "" on the service's own; times are seconds, UTC."""
 
@@ -114,9 +122,19 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
         audit_log.record(tx, account, "channel.item_removed", channel, before={column: item})
 
 
-def sizes(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, int]:
-    """Return the number of items per channel; empty channels are missing (index channel_items_channel_id)."""
-    return crud.count_by(tx, account, channel_items.c.channel, ids)
+def totals(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, Totals]:
+    """Return the totals per channel by one statement; empty channels are missing (index channel_items_channel_id)."""
+    c = channel_items.c
+    visits = func.coalesce(links.c.clicks, bios.c.clicks, qrs.c.scans, 0)
+    query = (
+        select(c.channel, func.count(), func.sum(visits))
+        .outerjoin(links, and_(links.c.id == c.link, links.c.account == c.account))
+        .outerjoin(bios, and_(bios.c.id == c.bio, bios.c.account == c.account))
+        .outerjoin(qrs, and_(qrs.c.id == c.qr, qrs.c.account == c.account))
+        .where(c.channel.in_(ids), c.account == account)
+        .group_by(c.channel)
+    )
+    return {channel: Totals(items, int(n)) for channel, items, n in tx.execute(query)} if ids else {}
 
 
 def candidates(

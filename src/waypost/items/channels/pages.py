@@ -25,14 +25,14 @@ _TYPES: tuple[ops.ItemType, ...] = get_args(ops.ItemType)
 
 @pages.get("/dashboard/channels")
 def list_channels(context: PageContext) -> Response:
-    def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
+    def work(tx: Connection) -> tuple[Any, Mapping[int, ops.Totals]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.sizes(tx, context.account, [channel.id for channel in page.items])
+        return page, ops.totals(tx, context.account, [channel.id for channel in page.items])
 
-    page, item_counts = context.read(work)
+    page, totals = context.read(work)
     # Starred channels come first on their page.
     channels = sorted(page.items, key=lambda channel: not channel.starred)
-    return context.render_list("channels/list.html", page, channels=channels, item_counts=item_counts)
+    return context.render_list("channels/list.html", page, channels=channels, totals=totals)
 
 
 @pages.get("/dashboard/channels/new")
@@ -131,8 +131,8 @@ def remove_items(context: PageContext, id: int) -> Response:
 @pages.get("/dashboard/channels/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
     account = context.account
-    channel, item_counts = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.sizes(tx, account, [id])))
-    return context.render("channels/delete.html", channel=channel, item_count=item_counts.get(id, 0))
+    channel, totals = context.read(lambda tx: (ops.get_owned(tx, account, id), ops.totals(tx, account, [id])))
+    return context.render("channels/delete.html", channel=channel, item_count=totals.get(id, ops.Totals()).items)
 
 
 @pages.post("/dashboard/channels/{id:int}/delete")
