@@ -101,3 +101,32 @@ def _check_actions(page: Page, row: Locator) -> None:
     page.keyboard.press("Escape")
     expect(opener).to_be_focused()
     expect(sheet.get_by_title("Delete")).to_be_hidden()
+
+
+def test_ages_of_events_end_in_one_column_with_and_without_a_clock(ana: Person, chrome: Browser, address: str) -> None:
+    ana.add("url", url="https://shop.example/", custom="spring")
+    with signed_in_page(chrome, address) as page:  # which is an event without a clock
+        page.goto(f"{address}/dashboard/audit")
+        rows = page.locator(".audit > li")
+        assert 0 < rows.filter(has=page.locator(".icon-button")).count() < rows.count()
+        ends = page.locator(".audit .age").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
+        assert max(ends) - min(ends) < 1
+
+
+def test_history_is_next_to_the_way_back_on_phones(ana: Person, chrome: Browser, address: str) -> None:
+    link = ana.add("url", url="https://shop.example/", custom="spring")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(f"{address}/dashboard/links/{link}")
+        back, history = page.locator(".back-link").evaluate_all(_MIDDLES)
+        assert abs(back - history) < 2
+        box = page.locator(".history-link").bounding_box()
+        assert box is not None
+        assert 300 < box["x"] + box["width"] <= 390
+
+
+def test_empty_list_has_one_button_for_a_new_item(chrome: Browser, address: str, ana: Person) -> None:
+    with signed_in_page(chrome, address) as page:
+        for path in ("webhooks", "utm", "splash"):
+            page.goto(f"{address}/dashboard/{path}")
+            expect(page.locator("main a.button:not(.secondary):visible"), path).to_have_count(1)
