@@ -189,8 +189,10 @@ def _first_segments() -> Iterator[str]:
         is_route_file = path.name in _ROUTE_FILES or path.parent.name in _ROUTE_FILES
         if not is_route_file or path.name == "system_checks.py":  # it reads files of the system
             continue
-        for text in (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)):
-            if match := _FIRST_SEGMENT.match(text):
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        later = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values[1:]}
+        for text in texts:
+            if text not in later and (match := _FIRST_SEGMENT.match(str(text.value))):
                 yield match[1]
 
 
