@@ -90,7 +90,7 @@ def test_transaction_that_is_rolled_back_stores_nothing(database: Database, ana:
     recorded()
     with pytest.raises(ValueError, match="undone"):
         database.write(work)
-    channels_before = database.read(lambda tx: channels.sizes(tx, ana.account, [1]))
+    channels_before = database.read(lambda tx: channels.totals(tx, ana.account, [1]))
     database.write(lambda _tx: None)
     assert recorded() == []
     assert channels_before == {}

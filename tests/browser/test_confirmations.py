@@ -142,7 +142,7 @@ def test_expiry_of_links_is_asked_until_it_is_answered(ana: Person, chrome: Brow
         sent: list[str] = []
         page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
         page.evaluate(_CLICK_TWICE)
-        expect(page.locator("tbody .tag", has_text="Expires")).to_be_visible()
+        expect(page.locator("tbody .tag", has_text="Until")).to_be_visible()
         expect(page.get_by_role("button", name="Undo")).to_be_visible()
         assert page.url == f"{address}/dashboard/links?status=public"
     assert sent == [f"{address}/dashboard/links/bulk"]
