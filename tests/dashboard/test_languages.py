@@ -307,12 +307,13 @@ def _placeholders(text: str) -> set[str]:
         (6, "6 bytes", "6 octets"),
         (50_000, "50 kB", "50 ko"),
         (500_000_000, "500 MB", "500 Mo"),
-        (512 << 20, "537 MB", "537 Mo"),
-        (1000 << 20, "1.0 GB", "1,0 Go"),
+        (512 << 20, "512 MiB", "512 Mio"),
+        (50 << 30, "50 GiB", "50 Gio"),
+        ((512 << 20) + 1, "537 MB", "537 Mo"),
         (1_250_000_000, "1.25 GB", "1,25 Go"),
     ],
 )
-def test_limit_has_decimal_units_and_is_exact_with_two_decimals(limit: int, english: str, french: str) -> None:
+def test_limit_is_as_typed_in_decimal_or_binary_units(limit: int, english: str, french: str) -> None:
     for language, text in (("en", english), ("fr", french)):
         token = current_language.set(language)
         try:

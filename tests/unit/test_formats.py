@@ -165,5 +165,5 @@ def test_size_has_units_of_the_language(text: str, language: str, formatted: str
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_size_of_every_language_is_accepted(language: str) -> None:
-    for size in (1, 6, 999, 50_000, 1_400_000, 1_250_000_000, 12_500_000_000, 3_000_000_000_000):
+    for size in (1, 6, 999, 50_000, 1_400_000, 1_250_000_000, 12_500_000_000, 3_000_000_000_000, 512 << 20, 3 << 40):
         assert media_types.parse_size(formats.size(media_types.format_limit(size), language)) == size

@@ -13,6 +13,7 @@ from waypost.core import formats
 _UNIT = r"(?:([kmgt])(i?)[bo]?|b(?:ytes?)?|o(?:ctets?)?)?"
 _SIZE = re.compile(rf"([0-9]{{1,15}}(?:[.,][0-9]{{1,6}})?) *{_UNIT}", re.ASCII | re.IGNORECASE)
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+_BINARY_UNITS = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20))
 SNIFF_BYTES = 64
 """Number of bytes that are enough to detect the type."""
 UNKNOWN = "application/octet-stream"
@@ -124,11 +125,12 @@ def parse_size(text: str) -> int:
 
 
 def format_limit(count: int) -> str:
-    """Format a limit in bytes: exactly if two decimals are enough, or else as `format_size`."""
-    for unit, factor in _UNITS:
+    """Format a limit in bytes: exactly if two decimals of `MB` or `MiB` are enough, or else as `format_size`."""
+    for units in (_UNITS, _BINARY_UNITS):
+        unit, factor = next(((unit, factor) for unit, factor in units if count >= factor), ("", 1))
         amount = Decimal(count) / factor
-        if amount >= 1:
-            return f"{amount.normalize():f} {unit}" if amount == round(amount, 2) else format_size(count)
+        if unit and amount == round(amount, 2):
+            return f"{amount.normalize():f} {unit}"
     return format_size(count)
 
 
