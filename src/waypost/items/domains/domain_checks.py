@@ -4,11 +4,11 @@ A domain is checked once a day, and an hour after a failure. It has failed after
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, false, insert, select, update
+from sqlalchemy import Connection, and_, false, insert, or_, select, update
 
 from waypost.db import audit_log
 from waypost.db.schema import accounts, domain_checks, domains
@@ -86,6 +86,13 @@ def record_result(tx: Connection, check: DomainCheck, finding: Finding, now: int
         event = "domain.failed" if problem else "domain.recovered"
         after = {"problem": problem} if problem else None
         audit_log.record(tx, check.account, event, check.domain.id, label=check.domain.host, after=after)
+
+
+def problems(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, str]:
+    """Return the problem of each domain, "" if it works; a domain that failed once, or is not enrolled, is missing."""
+    is_certain = or_(_c.failures == 0, _c.problem != "")
+    query = select(_c.domain, _c.problem).where(_c.account == account, _c.domain.in_(ids), is_certain)
+    return {row.domain: row.problem for row in tx.execute(query)}
 
 
 def _is(check: DomainCheck) -> tuple[Any, ...]:

@@ -12,8 +12,9 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
+from waypost.db.crud import Page
 from waypost.http import safe_client
-from waypost.items.domains import ops
+from waypost.items.domains import domain_checks, ops
 from waypost.items.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere, refuse_other_elsewhere
 from waypost.items.domains.ownership_check import NotPointingHere
 from waypost.urls import hostnames
@@ -27,8 +28,14 @@ _SHAPE = Shape(flags=("ignorecase", "alsowww"), urls=("redirectroot", "redirect4
 
 @pages.get("/dashboard/domains")
 def list_domains(context: PageContext) -> Response:
-    page = context.read(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render_list("domains/list.html", page, addresses=_addresses)
+    def work(tx: Connection) -> tuple[Page[ops.Domain], Mapping[str, int], Mapping[int, str]]:
+        page, account = ops.page(tx, context.account, context.page_request()), context.account
+        problems = domain_checks.problems(tx, account, [domain.id for domain in page.items])
+        return page, ops.link_counts(tx, account, [domain.host for domain in page.items]), problems
+
+    page, counts, problems = context.read(work)
+    shown = problems if context.settings.checks_domains else {}
+    return context.render_list("domains/list.html", page, addresses=_addresses, link_counts=counts, problems=shown)
 
 
 @pages.get("/dashboard/domains/new")
