@@ -157,6 +157,12 @@ def test_unlimited_plan_is_shown_without_numbers(ana: Person, dashboard: Browser
     assert "Maximum file size" not in dashboard.get("/files/new").text
 
 
+def test_empty_lists_of_moderation_are_cards(dashboard: Browser) -> None:
+    for path in ("/admin/reports", "/admin/reports?closed=1", "/admin/blocks"):
+        rows = dashboard.get(path).text.partition('<div id="rows">')[2]
+        assert " ".join(rows.split()).startswith('<div class="card"><div class="empty'), path
+
+
 def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": " 1.5 GB", "storage_limit": "2TiB"}
     assert dashboard.submit_for_message("/admin/plans/new", **fields) == "The plan Large was created."

@@ -82,6 +82,7 @@ def test_every_editor_leads_to_the_history_of_its_item_and_back(dashboard: Brows
         page = dashboard.client.get(history).text
         assert f'<a class="back-link" href="{path}">' in page, noun
         assert "History of" in page, noun
+        assert ("All changes with their authors, for" in page, "also by API" in page) == (True, False), noun
 
 
 def test_event_without_a_name_has_that_of_its_kind(dashboard: Browser, ana: Person, database: Database) -> None:
