@@ -91,3 +91,16 @@ def test_country_header_of_trusted_proxy_completes_step_of_database(
     steps = ana.database.read(lambda tx: onboarding.steps_of_administrator(tx, changed))
     commands = [step.command for step in steps if not step.is_done]
     assert [command for command in commands if command == "waypost geo update"] == open_commands
+
+
+@pytest.mark.parametrize("path", ["/statistics", "/visits"])
+def test_empty_numbers_lead_to_the_first_link_until_there_is_one(
+    ana: Person, ben: Person, dashboard: Browser, path: str
+) -> None:
+    ben.add("url", url=DESTINATION)
+    button = re.compile(r'<div class="empty">.*href="/dashboard/links/new"[^>]*>.*Create a link\s*</a>', re.DOTALL)
+    assert button.search(dashboard.get(path).text)
+    filtered = dashboard.get(f"{path}?browser=Firefox").text
+    assert not button.search(filtered)
+    ana.add("url", url=DESTINATION)
+    assert not button.search(dashboard.get(path).text)

@@ -31,6 +31,11 @@ def _has(table: Table) -> ColumnElement[bool]:
 _DONE = select(*(_has(table).label(table.name) for table in (links, qrs, domains, bios, totp_secrets)))
 
 
+def has_link(tx: Connection, account: int) -> bool:
+    """Return whether an account has a link; without one, empty pages of numbers lead to the first."""
+    return bool(tx.execute(select(_has(links)), {"account_id": account}).scalar_one())
+
+
 def steps_of_user(tx: Connection, account: int) -> Sequence[Step]:
     """Return the first steps of a user, by one statement."""
     has = tx.execute(_DONE, {"account_id": account}).one()

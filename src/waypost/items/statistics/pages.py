@@ -48,7 +48,9 @@ def overview(context: PageContext) -> Response:
 
 @pages.get("/dashboard/statistics")
 def show_statistics(context: PageContext) -> Response:
-    return statistics.page(context, ACCOUNT, context.account, title=gettext("Statistics"), back="")
+    has_link = context.read(lambda tx: onboarding.has_link(tx, context.account))
+    title = gettext("Statistics")
+    return statistics.page(context, ACCOUNT, context.account, title=title, back="", is_without_link=not has_link)
 
 
 @pages.post("/dashboard/checklists")

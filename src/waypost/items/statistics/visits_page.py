@@ -18,6 +18,7 @@ from waypost.dashboard.statistics import label_text
 from waypost.dashboard.visited_item_names import Item, Key, find_items
 from waypost.db.item_columns import CLICK_TOTALS
 from waypost.http import server_sent_events
+from waypost.items.statistics import onboarding
 
 pages = Router()
 _KINDS = frozenset({*CLICK_TOTALS, "missing"})
@@ -35,16 +36,17 @@ def visits(context: PageContext) -> Response:
         return _csv_response(context, visit_filter)
     before = context.query_id("before")
 
-    def work(tx: Connection) -> tuple[VisitPage, Mapping[Key, Item]]:
+    def work(tx: Connection) -> tuple[VisitPage, Mapping[Key, Item], bool]:
         page = stored_visits.search(tx, context.account, visit_filter, before=before, after=0)
         keys = {(row["kind"], row["item"]) for row in page.visits}
         if visit_filter.item is not None:
             keys.add((visit_filter.kind, visit_filter.item))
-        return page, find_items(tx, context.account, keys)
+        return page, find_items(tx, context.account, keys), onboarding.has_link(tx, context.account)
 
-    page, items = context.read_after_ingest(work)
+    page, items, has_link = context.read_after_ingest(work)
     is_refreshed = before is None and context.query("live") == str(_REFRESH_SECONDS)
     values: dict[str, Any] = {"page": page, "items": items, "before": before, "is_refreshed": is_refreshed}
+    values["is_without_link"] = not has_link
     response = context.render("visits.html", **_context(context, visit_filter), **values)
     if is_refreshed:
         response.headers["Refresh"] = str(_REFRESH_SECONDS)
