@@ -32,7 +32,7 @@ _DONE = select(*(_has(table).label(table.name) for table in (links, qrs, domains
 
 
 def has_link(tx: Connection, account: int) -> bool:
-    """Return whether an account has a link; without one, empty pages of numbers lead to the first."""
+    """Return whether an account has a link; without one, empty pages of numbers point to the first."""
     return bool(tx.execute(select(_has(links)), {"account_id": account}).scalar_one())
 
 
