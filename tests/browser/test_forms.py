@@ -47,6 +47,19 @@ def test_failed_save_focuses_summary_that_links_to_fields(
         expect(field).to_have_accessible_description("This is not an address. Example: example.com/page")
 
 
+def test_link_of_the_form_for_all_options_is_copied_and_shown_in_a_card(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/new")
+        page.locator("#url").fill("target.example/x")
+        page.locator("form.editor").get_by_role("button", name="Create link").click()
+        result = page.locator("main .quick-result")
+        expect(result.get_by_role("status")).to_have_text("Your link is ready and copied.")
+        result.get_by_role("link", name="Create another").click()
+        expect(page.locator("#url")).to_have_value("")
+
+
 def test_first_link_is_copied_and_shown_in_one_card(ana: Person, chrome: Browser, address: str) -> None:
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard")

@@ -39,7 +39,7 @@ def test_link_is_created_from_forgiving_input_and_edited(
             page.get_by_label("Click limit").press("Control+Enter")
         else:
             page.get_by_role("button", name="Create link").last.click()
-        expect(page.get_by_text("Your link is ready.")).to_be_visible()
+        expect(page.get_by_text("Your link is ready")).to_be_visible()
         link = ana.get("/urls")["data"]["urls"][0]
         details = ana.details("url", link["id"])
         assert link["longurl"] == "https://target.example/page"
@@ -162,7 +162,7 @@ def test_first_steps_lead_to_pages_and_are_ticked(ana: Person, chrome: Browser, 
         steps.get_by_role("link", name="Create a link").click()
         page.get_by_label("Destination URL").first.fill("target.example")
         page.get_by_role("button", name="Create link").last.click()
-        expect(page.get_by_text("Your link is ready.")).to_be_visible()
+        expect(page.get_by_text("Your link is ready")).to_be_visible()
         page.goto(f"{address}/dashboard")
         expect(steps).to_contain_text("1 of 5 done")
         expect(steps.get_by_role("link", name="Create a link")).to_have_count(0)
@@ -224,7 +224,7 @@ def test_page_is_shared_to_form_after_sign_in(ana: Person, chrome: Browser, addr
         expect(page.get_by_label("Destination URL").first).to_have_value("https://target.example/x")
         expect(page.get_by_role("textbox", name="Title optional", exact=True)).to_have_value("News")
         page.get_by_role("button", name="Create link").last.click()
-        expect(page.get_by_text("Your link is ready.")).to_be_visible()
+        expect(page.get_by_text("Your link is ready")).to_be_visible()
         expect(page.locator("link[rel=manifest]")).to_have_count(1)
         page.goto(f"{address}/dashboard/account/connections")
         bookmarklet = page.get_by_role("link", name="Shorten this page").get_attribute("href") or ""

@@ -44,7 +44,7 @@ def test_link_is_created_with_typed_channels_and_preview(
             expect(page.get_by_label("Spring sale")).to_be_checked()
             assert faults(page) == []
         page.get_by_role("button", name="Create link").last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready")
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Spring sale", "Newsletter"]
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     assert len(ana.details("url", link)["channel"]) == 2
@@ -101,7 +101,7 @@ def test_utm_fields_read_and_write_the_destination(ana: Person, chrome: Browser,
         expect(source).to_have_value("web")
         medium.fill("print")
         page.get_by_role("button", name="Create link").last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready")
     stored = ana.get("/urls")["data"]["urls"][0]["longurl"]
     assert stored == "https://example.com/b?utm_source=web&utm_medium=print"
 
@@ -130,7 +130,7 @@ def test_oldest_of_many_campaigns_and_channels_are_chosen(
         else:
             page.get_by_label("New channels").fill("news 0")
         page.get_by_role("button", name="Create link").locator("visible=true").last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready")
         page.goto(f"{address}/dashboard/links/1")
         expect(page.locator("#campaign option:checked")).to_have_text("Sale 0")
     link = ana.get("/urls")["data"]["urls"][0]

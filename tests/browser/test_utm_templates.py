@@ -43,7 +43,7 @@ def test_template_is_created_and_applied_in_editor(
             page.get_by_label("Term utm_term").fill("")
             examine(page, "UTM templates in the editor")
         page.get_by_role("button", name="Create link").locator("visible=true").last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready")
     assert ana.get("/urls")["data"]["urls"][0]["longurl"] == f"https://shop.example/a?{_QUERY}"
 
 
@@ -60,7 +60,7 @@ def test_fields_are_applied_to_new_and_stored_destination_once(
         page.get_by_label("Source utm_source").fill("my blog")
         page.get_by_label("Campaign name utm_campaign").fill("50%25 off")
         page.get_by_role("button", name="Create link").locator("visible=true").last.click()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready")
         link = ana.get("/urls")["data"]["urls"][0]
         tagged = "https://shop.example/a?size=9&utm_source=my%20blog&utm_campaign=50%2525%20off#top"
         assert link["longurl"] == tagged

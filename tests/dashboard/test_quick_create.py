@@ -48,6 +48,25 @@ def test_create_another_creates_a_second_link_once(ana: Person, dashboard: Brows
         assert _TOLD in dashboard.submit("/links/new", at="", url=_URL, **answer, **place).text, "the newest is another"
 
 
+def test_form_for_all_options_leads_to_the_card_of_the_new_link(ana: Person, dashboard: Browser) -> None:
+    campaign = ana.add("campaign", name="Spring")
+    opener = f"/dashboard/campaigns/{campaign}"
+    fields = {"url": _URL, "custom": "boots", "campaign": str(campaign), "next": opener}
+    created = dashboard.submit("/links/new", at="", **fields)
+    assert (created.status_code, created.headers["location"]) == (303, opener)
+    shown = dashboard.client.get(opener).text
+    card = shown[shown.index("data-arrived") : shown.index("</section>", shown.index("data-arrived"))]
+    link = ana.get("/urls")["data"]["urls"][0]["id"]
+    assert f'data-copy="{BASE}/boots"' in card
+    assert f'href="/dashboard/links/{link}"' in card
+    another = re.search(r'href="(/dashboard/links/new[^"]+)"', card)
+    assert another
+    form = dashboard.client.get(html.unescape(another[1])).text
+    assert (f'value="{campaign}" selected' in form, f'name="next" value="{opener}"' in form) == (True, True)
+    assert all(text in card for text in ("data:image/svg", "wa.me", "QR code"))
+    assert "data-arrived" not in dashboard.client.get(opener).text
+
+
 def test_changed_destination_or_alias_creates_a_link_without_a_question(ana: Person, dashboard: Browser) -> None:
     link = ana.add("url", url=_URL)
     fields = {"ask": "on", "quick": "create"}

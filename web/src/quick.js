@@ -40,11 +40,16 @@ function show(form, response) {
   const first = (result && $("[data-copy]", result)) ?? $("[aria-invalid]", response) ?? $("[name=url]", response);
   first.focus();
   if (!result) return;
-  $("[data-share]", result).hidden = !navigator.share;
+  complete(result);
   if (!("created" in result.dataset)) return;
   if (dialog) dialog.dataset.created = "";
-  copyCreated(result);
   updateChecklists();
+}
+
+/** Shows the button for sharing where the device has it, and copies a new short URL. */
+function complete(result) {
+  $("[data-share]", result).hidden = !navigator.share;
+  if ("created" in result.dataset) copyCreated(result);
 }
 
 /** Copies a new short URL, and says so once. Where the browser forbids that without a click, the button remains. */
@@ -80,3 +85,7 @@ async function updateChecklists() {
 $("#create")?.addEventListener("close", ({ target }) => {
   if ("created" in target.dataset && location.pathname === "/dashboard/links") location.reload();
 });
+
+// The form with all options shows the new link on the next page.
+const arrived = $("[data-arrived] .quick-result");
+if (arrived) complete(arrived);

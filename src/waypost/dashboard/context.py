@@ -21,7 +21,7 @@ from waypost.clicks.ingest import read_barrier
 from waypost.core import credentials, formats
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.dashboard import flash, forms, list_position
-from waypost.dashboard.flash import NO_UNDO, Flash, Tone
+from waypost.dashboard.flash import NO_CARD, NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import current_language, find_zone
 from waypost.dashboard.list_position import HOME
@@ -350,7 +350,14 @@ class PageContext(RequestContext):
         return last or self.render(template, page=page, limit=limit, **values)
 
     def redirect(
-        self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "", undo: tuple[str, str] = NO_UNDO
+        self,
+        path: str,
+        *,
+        message: str = "",
+        tone: Tone = "good",
+        copy_text: str = "",
+        undo: tuple[str, str] = NO_UNDO,
+        card: tuple[str, str] = NO_CARD,
     ) -> Response:
         """Redirect to a page that shows a flash message; the other values as in `Flash`.
 
@@ -358,7 +365,7 @@ class PageContext(RequestContext):
         """
         response = RedirectResponse(self.return_path(path), status_code=303)
         if message:
-            value = flash.sign(self.services.signer, Flash(tone, message, copy_text, *undo))
+            value = flash.sign(self.services.signer, Flash(tone, message, copy_text, *undo, *card))
             self.set_cookie(response, flash.COOKIE, value, max_age=flash.SECONDS, path=HOME)
         return response
 

@@ -13,6 +13,7 @@ class Flash(NamedTuple):
     """A message. `copy_text` is a short URL with a copy button.
 
     `batch` is sent by an Undo button to the page `undo_path`; "" for no button.
+    `edit_path` and `another_path` are the forms of a new link and of another one. With them, the message is a card.
     """
 
     tone: str
@@ -20,10 +21,14 @@ class Flash(NamedTuple):
     copy_text: str = ""
     undo_path: str = ""
     batch: str = ""
+    edit_path: str = ""
+    another_path: str = ""
 
 
 NO_UNDO = ("", "")
 """`undo_path` and `batch` of a message without an Undo button."""
+NO_CARD = ("", "")
+"""`edit_path` and `another_path` of a message without a card."""
 
 
 def sign(signer: Signer, flash: Flash) -> str:

@@ -42,6 +42,7 @@ from waypost.dashboard.i18n import (
 from waypost.dashboard.localized_names import agent_name, country_name, plan_name
 from waypost.db.schema.nouns import NOUNS
 from waypost.media.favicons import origin_of
+from waypost.media.qrcode import render as qr_images
 from waypost.urls.url_parts import display_host
 
 NOT_FOUND = (
@@ -164,6 +165,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "number": _evaluated_for_each_page(format_number),
         "host": host,
         "host_mark": host_mark,
+        "qr_code": qr_images.qr_data_url,
         "without_scheme": without_scheme,
         "breakable": breakable,
         "with_code": with_code,

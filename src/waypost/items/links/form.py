@@ -16,7 +16,6 @@ from waypost.dashboard.localized_names import country_name, find_country, find_l
 from waypost.db import channel_colors, crud
 from waypost.db.schema import campaigns, channels, domains, overlays, pixels, splashes
 from waypost.items.links import columns, ops, utm
-from waypost.media.qrcode import render
 from waypost.urls.url_parts import UTM_NAMES, utm_values_of
 
 Options = Mapping[str, Sequence[tuple[int | str, str]]]
@@ -245,5 +244,4 @@ def respond_quick_create(context: PageContext, form: Form, link: ops.Address | o
     if link is None:
         return context.render(template, status=400, place=place, form=form, link=None)
     kept = form if isinstance(link, ops.Link) else None
-    qr_code = render.qr_data_url(context.short_url(link))
-    return context.render(template, place=place, form=kept, link=link, qr_code=qr_code)
+    return context.render(template, place=place, form=kept, link=link)

@@ -85,8 +85,11 @@ def create_link(context: PageContext) -> Response:
         return _new_page(context, form, status=400)
     if isinstance(link, ops.Link):
         return _new_page(context, form, existing=link)
-    path = _next_form(context, form) if form.text("again") else context.back_path(_LIST)
-    return context.redirect(path, message="Your link is ready.", copy_text=context.short_url(link))
+    message, url, another = "Your link is ready.", context.short_url(link), _next_form(context, form)
+    if form.text("again"):
+        return context.redirect(another, message=message, copy_text=url)
+    card = (f"{_LIST}/{link.id}", another)
+    return context.redirect(context.back_path(_LIST), message=message, copy_text=url, card=card)
 
 
 def _next_form(context: PageContext, form: Form) -> str:
