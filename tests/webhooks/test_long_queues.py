@@ -12,8 +12,9 @@ from sqlalchemy import Connection, event, insert
 from tests.support.fake_internet import empty
 from tests.support.webhooks import WAIT_SECONDS, Hooks, Receiver
 from waypost.core import clock
+from waypost.core.errors import Problem
 from waypost.db.schema import webhook_messages
-from waypost.webhooks import catalog, endpoints, outbox, queue, sender
+from waypost.webhooks import catalog, deliveries, endpoints, outbox, queue, sender
 
 _AGES = 10_000
 """Seconds since the first message of a long queue was due."""
@@ -133,7 +134,7 @@ def test_statements_of_the_queue_use_its_index(hooks: Hooks) -> None:
         return [str(tx.exec_driver_sql(f"{explain} {sql}", values).all()) for sql, values in tuple(statements)]
 
     plans = hooks.database.write(work)
-    assert len(plans) == 7
+    assert len(plans) == 9
     for plan in plans:
         assert "webhook_messages_due" in plan
         assert "SCAN webhook_messages" not in plan
@@ -176,3 +177,29 @@ def test_disabled_endpoint_gets_tests_next_to_a_long_queue(hooks: Hooks, receive
     _enqueue_tests(hooks, [hooks.endpoint])
     assert hooks.send() == 1
     assert catalog.TEST in receiver.requests[0].body
+
+
+def test_disabled_endpoint_with_a_long_queue_gets_nothing_and_loses_nothing(
+    hooks: Hooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "BATCH", 2)
+    monkeypatch.setattr(deliveries, "MAX_REPLAYED", 3)
+    now = clock.now()
+    _add_messages(hooks, hooks.endpoint, [now - _AGES] * 5 + [now + _AGES])
+    due = hooks.database.read(lambda tx: queue.find_due(tx, now, busy=[], per_endpoint=9)).messages
+    hooks.update(enabled=False)
+    assert [state for state, _ in hooks.states].count("failed") == 2
+    assert not hooks.database.write(lambda tx: queue.claim(tx, now, [each.id for each in due]))
+    assert hooks.send() == 0
+    states = sorted(state for state, _ in hooks.states)
+    assert states in (["failed"] * 5 + ["waiting"], ["failed"] * 6)  # a later one fails when its time comes
+    assert not receiver.requests
+    hooks.update(enabled=True)
+    replay = partial(deliveries.replay, account=hooks.account, endpoint=hooks.endpoint)
+    with pytest.raises(Problem, match="more than 3 messages"):
+        hooks.database.write(partial(replay, first=0))
+    assert hooks.database.write(partial(replay, first=0, last=1)) == 0
+    assert [hooks.database.write(replay) for _ in range(3)] == [3, states.count("failed") - 3, 0]
+    while hooks.send():
+        pass
+    assert [state for state, _ in hooks.states].count("delivered") == states.count("failed")

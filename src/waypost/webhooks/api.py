@@ -275,7 +275,10 @@ def list_webhook_deliveries(
 
 @router.post("/webhook/{id}/replay")
 def replay_webhook(context: Context, id: PathId, body: Replay) -> Change[Replayed]:
-    """Send messages again: one, those of a period, or all that have failed. They keep their `webhook-id`."""
+    """Send messages again: one, those of a period, or all that have failed. They keep their `webhook-id`.
+
+    A request sends at most 5000 of those that have failed, oldest first. A period with more is refused.
+    """
     return Change(
         lambda tx: deliveries.replay(
             tx, context.account, id, delivery=body.delivery, first=body.since, last=body.until

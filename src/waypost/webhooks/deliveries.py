@@ -19,6 +19,8 @@ State = Literal["waiting", "delivered", "failed"]
 KEPT_SECONDS = 30 * 86_400
 """Messages and their attempts are kept for so long."""
 _MAX_DELETED = 5000
+MAX_REPLAYED = 5000
+"""Messages that one request sends again."""
 _c = webhook_messages.c
 
 
@@ -88,8 +90,9 @@ def replay(
 ) -> int:
     """Send messages again, with the same ids; return how many.
 
-    With `delivery` that one, with times all that were created from `first` to `last`, without any all that have failed.
-    Those that wait are sent now. Raises NOT_FOUND, and INVALID if the endpoint is disabled.
+    With `delivery` that one, with times all that were created from `first` to `last`, without any those that have
+    failed, at most 5000, oldest first. Those that wait are sent now. Raises NOT_FOUND, and INVALID if the endpoint is
+    disabled, or the times select more than 5000.
     """
     stored = endpoints.get_owned(tx, account, endpoint)
     if not stored.enabled:
@@ -102,9 +105,15 @@ def replay(
     else:
         selected += [] if first is None else [_c.created >= first]
         selected += [] if last is None else [_c.created <= last]
-    now = clock.now()
-    fresh: dict[str, Any] = {"state": "waiting", "attempts": 0, "due": now}
-    count = tx.execute(update(webhook_messages).where(*_is_for(account, endpoint), *selected).values(fresh)).rowcount
+    owned = _is_for(account, endpoint)
+    is_limited = not (first is None and last is None)
+    oldest = select(_c.id).where(*owned, *selected).order_by(_c.id).limit(MAX_REPLAYED + is_limited)
+    ids = tx.execute(oldest).scalars().all()
+    if len(ids) > MAX_REPLAYED:
+        message = f"These times select more than {MAX_REPLAYED} messages. Replay a shorter period."
+        raise Problem(Kind.INVALID, message, field="since")
+    fresh: dict[str, Any] = {"state": "waiting", "attempts": 0, "due": clock.now()}
+    count = tx.execute(update(webhook_messages).where(*owned, _c.id.in_(ids)).values(fresh)).rowcount
     if delivery is not None and not count:
         raise not_found("delivery")
     if count:

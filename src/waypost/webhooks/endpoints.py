@@ -20,6 +20,8 @@ MAX_ENDPOINTS = 10
 """Endpoints of one account."""
 SCOPES: Mapping[str, Table] = {"campaign": campaigns, "channel": channels, "link": links}
 """The columns that limit an endpoint to the events of one item."""
+BATCH = 5000
+"""Messages that one statement changes: each has little time."""
 ROTATION_SECONDS = 86_400
 """After a rotation, messages are signed with the previous secret too for so long."""
 _c = webhook_endpoints.c
@@ -193,10 +195,11 @@ def _refuse_of_overlay(stored: Endpoint, values: Mapping[str, Any]) -> None:
 
 
 def fail_waiting(tx: Connection, account: int, endpoint: int) -> None:
-    """Let the waiting messages of an endpoint fail, because it was disabled."""
+    """Let a batch of the waiting messages of a disabled endpoint fail; the sender does it with others that are due."""
     m = webhook_messages.c
     is_waiting = (m.account == account, m.endpoint == endpoint, m.state == "waiting")
-    tx.execute(update(webhook_messages).where(*is_waiting).values(state="failed"))
+    batch = select(m.id).where(*is_waiting).limit(BATCH)
+    tx.execute(update(webhook_messages).where(*is_waiting, m.id.in_(batch)).values(state="failed"))
 
 
 def _values(tx: Connection, account: int, fields: Fields, settings: Settings) -> dict[str, Any]:

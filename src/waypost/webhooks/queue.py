@@ -10,6 +10,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     bindparam,
+    exists,
     false,
     func,
     insert,
@@ -66,10 +67,14 @@ class Due:
 
 
 class Search(NamedTuple):
-    """Messages that are due, and the position from which to search next: `START` after the last ones."""
+    """Messages that are due, and the position from which to search next: `START` after the last ones.
+
+    `refused`: the ids of due messages for endpoints that are disabled.
+    """
 
     messages: Sequence[Due]
     next: Position
+    refused: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,8 @@ def find_due(
     query = _FIRST_OF_ALL if last is None and after == START else _FIRST_OF_WINDOW
     rows = tx.execute(query, {**values, "window": window})
     messages = [Due(row.id, row.endpoint, row.event, bool(row.is_failing)) for row in rows]
-    return Search(messages, START if last is None else (last.due, last.endpoint))
+    refused = tx.execute(_REFUSED, {**values, "window": window}).scalars().all()
+    return Search(messages, START if last is None else (last.due, last.endpoint), refused)
 
 
 def _first_of_each(read: Subquery) -> Select[Any]:
@@ -156,8 +162,26 @@ _LAST_OF_WINDOW = (
 _MESSAGES = select(_m.id, _m.account, _m.endpoint, _m.event, _m.due)
 _WINDOW = _MESSAGES.where(*_IS_AHEAD).order_by(_m.due, _m.endpoint).limit(bindparam("window")).subquery()
 _NEWEST = _MESSAGES.where(*_IS_DUE).order_by(_m.due.desc(), _m.endpoint.desc()).limit(bindparam("window")).subquery()
+_REFUSED = (
+    select(_WINDOW.c.id)
+    .join(webhook_endpoints, (_e.id == _WINDOW.c.endpoint) & (_e.account == _WINDOW.c.account))
+    .where(_e.enabled == false(), _WINDOW.c.event != catalog.TEST)
+)
 _FIRST_OF_ALL = _first_of_each(_WINDOW)
 _FIRST_OF_WINDOW = _first_of_each(union(select(_WINDOW), select(_NEWEST)).subquery())
+
+
+def fail_refused(tx: Connection, ids: Sequence[int]) -> None:
+    """Let those of the messages fail whose endpoint is still disabled. They can be sent when it is enabled."""
+    is_refused = (_m.id.in_(ids), _m.state == "waiting", ~_IS_ACCEPTED)
+    tx.execute(update(webhook_messages).where(*is_refused).values(state="failed"))
+
+
+_IS_ACCEPTED = or_(
+    _m.event == catalog.TEST,
+    exists().where(_e.id == _m.endpoint, _e.account == _m.account, _e.enabled == true()),
+)
+"""A message can be sent: a disabled endpoint gets tests only."""
 
 
 def count_due(tx: Connection, now: int) -> int:
@@ -179,7 +203,7 @@ def correct_impossible(tx: Connection) -> None:
 
 def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
     """Lease those of the messages that are still due, and store an attempt of each. Another process gets the others."""
-    is_due = (_m.id.in_(ids), _m.state == "waiting", _m.due <= now)
+    is_due = (_m.id.in_(ids), _m.state == "waiting", _m.due <= now, _IS_ACCEPTED)
     lease = update(webhook_messages).where(*is_due).values(due=now + LEASE_SECONDS, attempts=_m.attempts + 1)
     columns = (_m.id, _m.account, _m.endpoint, _m.attempts, _m.event, _m.uid, _m.body)
     rows = tx.execute(lease.returning(*columns)).all()

@@ -134,6 +134,8 @@ class Sender:
             find = partial(queue.find_due, now=now, busy=places.busy, per_endpoint=_PER_ENDPOINT, after=self._position)
             search = self._database.read(find, autocommit=True)
             self._position = search.next
+            if search.refused:
+                self._database.write(partial(queue.fail_refused, ids=search.refused), durability="process")
             selected = self._choose(search.messages, places)
             if selected or search.next == queue.START:
                 return selected
