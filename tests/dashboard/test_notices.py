@@ -308,3 +308,59 @@ def test_test_notice_is_an_example_of_the_first_selected_one_in_the_language_of_
     assert text in email["text"]
     assert f'<html lang="{language}"' in email["html"]
     assert email["unsubscribe"] == ""
+
+
+def test_kind_that_is_turned_on_again_is_sent_at_once(ana: Person, settings: Settings, time: Any) -> None:
+    def choose(*kinds: str) -> None:
+        ana.database.write(lambda tx: notices.choose(tx, ana.account, kinds, owner=True))
+
+    choose("dead", "surge")
+    _record(ana, "domain.failed", 1, "old.example", problem="certificate")
+    _send(ana, settings)
+    assert (_stored(ana), ana.database.read(notices.find_due)) == ([], [])
+    choose("domain")
+    _record(ana, "domain.failed", 2, "new.example", problem="certificate")
+    _send(ana, settings)
+    (email,) = _stored(ana)
+    assert "new.example" in email["text"]
+    assert "old.example" not in email["text"]
+
+
+def test_notice_reads_a_bounded_number_of_items(
+    ana: Person, settings: Settings, time: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices, "MAX_ITEMS", 2)
+    items = [Item(number, {"problem": "certificate", "label": f"{number}.example"}) for number in range(3)]
+    ana.database.write(lambda tx: notices.add(tx, ana.account, "domain", items))
+    _send(ana, settings)
+    (email,) = _stored(ana)
+    assert [name in email["text"] for name in ("0.example", "1.example", "2.example")] == [True, True, False]
+    time.shift(_DAY)
+    _send(ana, settings)
+    assert "2.example" in _stored(ana)[1]["text"]
+    assert ana.database.read(notices.find_due) == []
+
+
+def test_failed_backup_is_written_once(ana: Person, settings: Settings) -> None:
+    ana.database.write(lambda tx: last_backup.record_failure(tx, "No space left on device"))
+    _send(ana, settings)
+    writes: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduler, "_add_failed_backup", lambda *_args, **_options: writes.append(1))
+        _send(ana, settings)
+    assert writes == []
+
+
+def test_old_items_are_searched_by_their_index(ana: Person) -> None:
+    statements: list[Any] = []
+
+    def work(tx: Connection) -> str:
+        is_sqlite = tx.dialect.name == "sqlite"
+        if not is_sqlite:
+            tx.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2:4]))
+        notices.has_old(tx)
+        ((sql, values),) = tuple(statements)
+        return str(tx.exec_driver_sql(f"{'EXPLAIN QUERY PLAN' if is_sqlite else 'EXPLAIN'} {sql}", values).all())
+
+    assert "notice_items_created" in ana.database.write(work)

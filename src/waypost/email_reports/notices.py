@@ -7,7 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, false, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    delete,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from waypost.core import clock
 from waypost.core.errors import Kind as ErrorKind
@@ -21,6 +35,8 @@ from waypost.db.signing import installation_signer, read_unverified
 Kind = Literal["dead", "limit", "surge", "domain", "backup"]
 KINDS: Sequence[Kind] = get_args(Kind)
 FOR_ADMINISTRATORS: Kind = "backup"
+MAX_ITEMS = 1000
+"""Items of one e-mail."""
 PAUSE_SECONDS = 86_400
 """The time between two e-mails of a kind to an account."""
 _WAIT_SECONDS = {"dead": 3600}
@@ -99,19 +115,24 @@ def _is_pause_over(now: int) -> ColumnElement[bool]:
 
 
 def take(tx: Connection, account: int, kind: Kind) -> Sequence[Item]:
-    """Remove and return the items of a notice, and record that it is sent now.
+    """Remove and return the items of a notice, at most 1000, and record that it is sent now. Others follow a day later.
 
-    Nothing if another process has done so, or if the account does not get this kind.
+    Nothing if another process has done so. If the account does not get this kind, all are removed and none returned.
     """
     now = clock.now()
     _require_row(tx, account, kind)
     own = (_s.account == account, _s.kind == kind, _is_pause_over(now))
-    is_enabled = tx.execute(update(account_notices).where(*own).values(sent=now).returning(_s.enabled)).scalar()
+    sent = case((_s.enabled == true(), now), else_=_s.sent)
+    is_enabled = tx.execute(update(account_notices).where(*own).values(sent=sent).returning(_s.enabled)).scalar()
     if is_enabled is None:
         return ()
-    taken = delete(notice_items).where(_n.account == account, _n.kind == kind).returning(_n.id, _n.item, _n.content)
-    rows = sorted(tx.execute(taken).all(), key=lambda row: row.id)
-    return [Item(row.item, row.content) for row in rows] if is_enabled else ()
+    owned = (_n.account == account, _n.kind == kind)
+    if not is_enabled:
+        tx.execute(delete(notice_items).where(*owned))
+        return ()
+    oldest = select(_n.id).where(*owned).order_by(_n.id).limit(MAX_ITEMS)
+    taken = delete(notice_items).where(*owned, _n.id.in_(oldest)).returning(_n.id, _n.item, _n.content)
+    return [Item(row.item, row.content) for row in sorted(tx.execute(taken).all(), key=lambda row: row.id)]
 
 
 def _require_row(tx: Connection, account: int, kind: Kind) -> None:
@@ -131,8 +152,9 @@ def delete_old(tx: Connection) -> None:
 
 def _is_old() -> Any:
     now = clock.now()
-    is_surge = and_(_n.kind == "surge", _n.created <= now - _KEEP_SURGES_SECONDS)
-    return or_(_n.created <= now - _KEEP_SECONDS, is_surge)
+    # The first condition is for the index notice_items_created.
+    is_surge_or_old = or_(_n.kind == "surge", _n.created <= now - _KEEP_SECONDS)
+    return and_(_n.created <= now - _KEEP_SURGES_SECONDS, is_surge_or_old)
 
 
 def recipient(tx: Connection, account: int) -> Recipient:
@@ -201,6 +223,11 @@ def advance(tx: Connection, name: str, to: int) -> bool:
         return False
     tx.execute(update(installation).where(_i.name == name).values(value=str(to).encode()))
     return True
+
+
+def is_behind_at(tx: Connection, name: str, to: int) -> bool:
+    """Return whether `advance` would move a position of the installation."""
+    return is_behind(tx.execute(select(_i.value).where(_i.name == name)).scalar(), to)
 
 
 def is_behind(stored: bytes | None, to: int) -> bool:

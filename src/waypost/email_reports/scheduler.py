@@ -69,7 +69,9 @@ def send_notices(settings: Settings, database: Database, stop: threading.Event) 
     """Find unusual hours and failed backups, and store the notices that are due in the queue of e-mails."""
     surges.step(database)
     failure = database.read(last_backup.failure, autocommit=True)
-    if failure is not None:
+    if failure is not None and database.read(
+        partial(notices.is_behind_at, name=_BACKUP, to=failure.at), autocommit=True
+    ):
         database.write(partial(_add_failed_backup, failure=failure))
     for account, kind in database.read(notices.find_due, autocommit=True):
         if stop.is_set():

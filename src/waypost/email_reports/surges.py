@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, false, func, select
 
 from waypost.core import clock
 from waypost.db.database import Database
-from waypost.db.schema import accounts, click_times, installation, links
+from waypost.db.schema import accounts, click_times, links
 from waypost.db.statements import is_one_of
 from waypost.email_reports import notices
 from waypost.email_reports.notices import Item
@@ -29,9 +29,7 @@ _c = click_times.c
 def step(database: Database) -> None:
     """Examine the last full hour, unless another process has done so."""
     hour = (clock.now() - _DELAY_SECONDS) // _HOUR * _HOUR - _HOUR
-    query = select(installation.c.value).where(installation.c.name == _POSITION)
-    stored = database.read(lambda tx: tx.execute(query).scalar(), autocommit=True)
-    if notices.is_behind(stored, hour):
+    if database.read(partial(notices.is_behind_at, name=_POSITION, to=hour), autocommit=True):
         by_account = database.read(partial(find, hour=hour))
         database.write(partial(_store, hour=hour, by_account=by_account))
 

@@ -69,6 +69,7 @@ notice_items = Table(
     Column("content", JSON, nullable=False),
     timestamp("created"),
     Index("notice_items_account_kind", "account", "kind"),
+    Index("notice_items_created", "created"),
     sqlite_autoincrement=True,
 )
 

@@ -50,6 +50,7 @@ def _add_notices(keys: list[str]) -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("notice_items_account_kind", "notice_items", ["account", "kind"])
+    op.create_index("notice_items_created", "notice_items", ["created"])
     op.create_table(
         "account_notices",
         sa.Column("account", _ID, nullable=False),
