@@ -95,20 +95,20 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/import/new")
         page.get_by_role("button", name="Preview the import").click()
-        expect(page.get_by_role("alert")).to_contain_text("Choose a file, or a service.")
+        expect(page.locator(".field-error", has_text="Choose a file, or a service.")).to_be_visible()
         page.get_by_role("radio", name="Shlink").check()
         expect(page.get_by_label("File", exact=True)).to_be_hidden()
         page.get_by_label("Token of the service").fill("secret-of-shlink")
         page.get_by_text("More choices", exact=True).click()
         page.get_by_label("Move links to another host").fill("bit.ly=")
         page.get_by_role("button", name="Preview the import").click()
-        expect(page.get_by_role("alert")).to_contain_text("Enter the address of your Shlink server")
+        expect(page.locator(".field-error", has_text="Enter the address of your Shlink server")).to_be_visible()
         expect(page.get_by_role("radio", name="Shlink")).to_be_checked()
         assert "secret-of-shlink" not in page.content()
         examine(page, "/dashboard/import/new")
         page.get_by_label("Move links to another host").fill("nonsense")
         page.get_by_role("button", name="Preview the import").click()
-        expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")
+        expect(page.locator(".field-error", has_text="old.example=new.example")).to_be_visible()
 
 
 def test_unreadable_file_is_explained_and_columns_can_be_selected(

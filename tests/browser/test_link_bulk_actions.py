@@ -66,7 +66,7 @@ def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, ch
         examine(page, "question for an expiry")
         page.set_viewport_size({"width": 1280, "height": 600})
         page.get_by_role("dialog").get_by_role("button", name="Set expiry").click()
-        expect(row.locator(".tag", has_text="Expires")).to_be_visible()
+        expect(row.locator(".tag", has_text="Until")).to_be_visible()
         assert page.url == place
         _open_menu(page, row)
         with page.expect_download() as download:

@@ -39,7 +39,7 @@ def test_form_of_a_bio_page_is_created_in_place(ana: Person, chrome: Browser, ad
         dialog.get_by_label("Name", exact=False).first.fill("Questions")
         dialog.get_by_label("Delay").fill("soon")
         page.keyboard.press("Control+Enter")
-        expect(dialog.get_by_role("alert")).to_be_focused()
+        expect(dialog.get_by_label("Delay")).to_be_focused()
         expect(dialog.get_by_label("Delay")).to_have_attribute("aria-invalid", "true")
         dialog.get_by_label("Delay").fill("0")
         dialog.get_by_role("button", name="Create overlay").click()
