@@ -13,6 +13,7 @@ from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.form_pages import form_pages, public_form_pages, signed_out_paths, submit
 from tests.support.html_tools import crawl, html_faults
+from tests.support.load import until
 from tests.support.public_pages import ROOT_PAGE, public_pages
 from tests.support.visits import ACCEPT_HTML, visit
 from waypost.core.settings import Settings
@@ -58,6 +59,7 @@ def test_every_page_is_valid_and_the_dashboard_has_no_broken_link(
 def _dashboard_pages(dashboard: Browser, settings: Settings) -> dict[str, str]:
     """Follow all links of the dashboard. Return the HTML of its pages by path and query."""
     headers = {"Cookie": f"waypost={dashboard.cookie}"}
+    until(lambda: bool(re.search(r"/visits\?before=\d+", dashboard.get("/visits").text)))
     second_page = re.findall(r"/visits\?(before=\d+)", dashboard.get("/visits").text)[0]
     # Links of the preview cannot be followed in it, other sites are not requested, QR codes of lists are the same, and
     # values that filter statistics and visits have too many combinations, as have periods with lists to return to. The

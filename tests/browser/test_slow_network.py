@@ -56,7 +56,7 @@ def test_list_survives_late_and_failed_responses(ana: Person, chrome: Browser, a
 def _show_the_newest_search(page: Page) -> None:
     rows = page.locator("tbody tr")
     steps = page.evaluate("history.length")
-    held = _hold(page, "**q=te&**")
+    held = _hold(page, "**q=te")
     page.get_by_role("searchbox").fill("te")
     _until_held(page, held)
     page.get_by_role("searchbox").fill("green")
