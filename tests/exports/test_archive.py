@@ -37,6 +37,9 @@ NOT_EXPORTED = {
     "import_clicks": "an import that is not applied",
     "import_parts": "an import that is not applied",
     "link_checks": "checked again anyway",
+    "domain_checks": "checked again anyway",
+    "notice_items": "wait until they are sent, for a week at most",
+    "account_notices": "which notices are sent by e-mail; another installation has other administrators and e-mail",
     "page_counters": "derived from the tables",
     "download_grants": "for a day",
     "visit_blocks": "derived from the visits",
@@ -57,7 +60,7 @@ NOT_EXPORTED_COLUMNS = {
     "bio_pictures": {"data"},
     "audit": {"position", "salt"},
     "email_reports": {"email_key"},
-    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits", "credential"},
+    "webhook_endpoints": {"secret", "oldsecret", "oldsecretend", "warned", "visits", "credential", "publickey"},
     **{name: {"name_key"} for name in ("campaigns", "channels", "utm_templates", "presets")},
 }
 
