@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from tests.conftest import Person
+from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, visit
@@ -61,7 +61,11 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashb
     channel = ana.add("channel", name="Letter")
     campaign = ana.add("campaign", name="Spring")
     form = {**_OPTIONS, "campaign": campaign, "channel": ["", channel], "pixels": ["", pixel]}
-    assert dashboard.submit("/links/new", **form).status_code == 303
+    response = dashboard.submit("/links/new", **form)
+    assert response.status_code == 303
+    shown = dashboard.client.get(response.headers["location"]).text
+    assert "Your link is ready." in shown
+    assert f'data-copy="{BASE}/spring"' in shown
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     details = ana.details("url", link)
     names = ("title", "campaign", "status", "clicklimit", "expiryurl", "type", "metatitle")
