@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import Connection, select, text, update
+from structlog.testing import capture_logs
 
 from tests.support.clicks import click, run_out
 from tests.support.databases import ON_POSTGRESQL
@@ -18,7 +19,9 @@ from tests.support.webhooks import WAIT_SECONDS, Hooks
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal import TAKEN, Journal
 from waypost.core import clock
+from waypost.core.errors import Kind, Problem
 from waypost.db import audit_log
+from waypost.db.database import Database
 from waypost.db.schema import link_checks, webhook_messages
 from waypost.db.schema import links as links_table
 from waypost.items.links import dead_links, expiry_events, limit_events
@@ -214,3 +217,18 @@ def test_two_nodes_that_hold_no_lock_of_the_link_record_its_limit_once(hooks: Ho
     may_commit.set()
     join(*threads)
     assert len(_messages(hooks)) == 1
+
+
+def test_database_that_is_away_is_logged_once_a_minute(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts, stop = iter(range(3)), threading.Event()
+
+    def fail(_database: Database) -> bool:
+        if next(attempts) == 2:
+            stop.set()
+        raise Problem(Kind.UNAVAILABLE, "The database is away.")
+
+    monkeypatch.setattr(expiry_events, "step", fail)
+    monkeypatch.setattr(expiry_events, "_POLL_SECONDS", 0)
+    with capture_logs() as logs:
+        expiry_events.run(hooks.settings, hooks.database, stop)
+    assert [log["event"] for log in logs] == ["cannot look for expired links now"]

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from waypost.core import clock
 from waypost.core.errors import Problem
+from waypost.core.reasons import RepeatedReason
 from waypost.core.settings import Settings
 from waypost.db import audit_log
 from waypost.db.database import Database, upsert
@@ -27,6 +28,7 @@ _EVENT = "link.expired"
 _POSITION = "expired links"
 """The name of the row of `installation` with the position."""
 _POLL_SECONDS, _IDLE_SECONDS = 10.0, 60
+LOG_SECONDS = 60.0
 _MAX_AHEAD = 86_400
 """A position so many seconds after the present is of a clock that was wrong."""
 _LAST_ID = 2**53
@@ -37,13 +39,15 @@ _log = structlog.get_logger("links")
 
 def run(_settings: Settings, database: Database, stop: threading.Event) -> None:
     """Record events until `stop` is set."""
+    fault = RepeatedReason(lambda reason: _log.warning("cannot look for expired links now", reason=reason), LOG_SECONDS)
     is_behind = False
     while not stop.wait(0 if is_behind else _POLL_SECONDS):
         try:
             is_behind = step(database)
         except (Problem, DBAPIError) as error:  # DBAPIError: damage, or a missing right
             is_behind = False
-            _log.warning("cannot look for expired links now", reason=str(error))
+            fault.record(str(error))
+            fault.flush()
 
 
 def step(database: Database) -> bool:
