@@ -406,3 +406,13 @@ def test_without_smtp_the_page_says_how_to_set_it_up(service: AsgiClient, ana: P
 
 def test_statistics_offer_the_report(browser: Browser) -> None:
     assert "/dashboard/reports/new" in browser.get("/statistics").text
+
+
+@ON_BOTH_DATABASES
+def test_report_with_a_time_of_a_clock_that_was_ahead_is_sent(
+    ana: Person, settings: Settings, database: Database
+) -> None:
+    with time_machine.travel(clock.now() + 365 * 86_400):
+        _add(ana)
+    assert _step(settings, database) == 1
+    assert _step(settings, database) == 0

@@ -189,3 +189,15 @@ def test_result_is_discarded_when_destination_changes_during_check(owner: LinkOw
     web.pages["/gone"] = change_destination
     owner.checker().step()
     assert owner.result(link) is None
+
+
+@ON_BOTH_DATABASES
+def test_check_with_a_time_of_a_clock_that_was_ahead_is_made(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    link = owner.add(f"http://{SITE}/gone")
+    owner.check_links()
+    owner.database.write(lambda tx: tx.execute(update(table).values(due=NOW + 365 * DAY)))
+    time.shift(DAY)
+    owner.check_links()
+    result = owner.result(link)
+    assert result is not None
+    assert result.checked == NOW + DAY

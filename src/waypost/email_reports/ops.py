@@ -13,7 +13,7 @@ from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.languages import LANGUAGES
 from waypost.core.text_folding import folded
 from waypost.dashboard.i18n import find_zone
-from waypost.db import account_rows, audit_log, crud
+from waypost.db import account_rows, audit_log, crud, due_times
 from waypost.db.schema import accounts, campaigns, email_reports, links
 from waypost.db.signing import installation_signer, read_unverified
 from waypost.items.accounts import ops as account_ops
@@ -27,8 +27,11 @@ LEASE_SECONDS = 900
 """The time of a node for a report that is due, after which it is due again: also the pause after an error."""
 MAX_DUE = 20
 """The number of reports that `find_due` returns at most."""
+_MAX_PAUSE = 33 * 86_400
+"""No report waits longer: a month, and the difference of two time zones."""
 _MORNING = time(7)
 _c = email_reports.c
+_IS_ACTIVE = (_c.confirmed.is_not(None), _c.unsubscribed.is_(None))
 
 
 @dataclass(frozen=True)
@@ -204,9 +207,19 @@ def unsubscribe(tx: Connection, text: str) -> EmailReport:
 def find_due(tx: Connection) -> Sequence[EmailReport]:
     """Return the reports whose time has come (index email_reports_due), of accounts that are not suspended."""
     query = crud.select_columns(email_reports, EmailReport).join(accounts, accounts.c.id == _c.account)
-    is_active = (_c.confirmed.is_not(None), _c.unsubscribed.is_(None), accounts.c.suspended == false())
+    is_active = (*_IS_ACTIVE, accounts.c.suspended == false())
     rows = tx.execute(query.where(_c.due <= clock.now(), *is_active).order_by(_c.due).limit(MAX_DUE)).mappings()
     return [EmailReport(**row) for row in rows]
+
+
+def has_impossible(tx: Connection) -> bool:
+    """Return whether `correct_impossible` has something to do (index email_reports_due)."""
+    return due_times.has_impossible(tx, _c.due, _MAX_PAUSE, *_IS_ACTIVE)
+
+
+def correct_impossible(tx: Connection) -> None:
+    """Let reports be due whose time is of a clock that was ahead."""
+    due_times.correct(tx, _c.due, _MAX_PAUSE, *_IS_ACTIVE)
 
 
 def claim(tx: Connection, report: EmailReport) -> EmailReport | None:

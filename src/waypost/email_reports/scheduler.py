@@ -46,6 +46,8 @@ def run(settings: Settings, database: Database, stop: threading.Event) -> None:
 
 def step(settings: Settings, database: Database, stop: threading.Event) -> int:
     """Store reports that are due in the queue of e-mails, until `stop` is set. Return how many were due."""
+    if database.read(ops.has_impossible, autocommit=True):
+        database.write(ops.correct_impossible)
     due = database.read(ops.find_due)
     for report in due:
         if stop.is_set():

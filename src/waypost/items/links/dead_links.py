@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, and_, bindparam, case, false, func, insert, or_, select, true, update
 
-from waypost.db import audit_log
+from waypost.db import audit_log, due_times
 from waypost.db.item_columns import name_of
 from waypost.db.schema import accounts, link_checks, links
 from waypost.db.schema.nouns import NOUNS
@@ -74,8 +74,10 @@ def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[l
     """Claim checks that are due (index link_checks_due). Return them, and whether any check was due.
 
     Links that visitors cannot follow (disabled, expired, of a suspended account) and other schemes than HTTP are not
-    checked: their result is cleared and they are due again after `period` seconds.
+    checked: their result is cleared and they are due again after `period` seconds. A later time is of a clock that was
+    ahead, and is corrected.
     """
+    due_times.correct(tx, link_checks.c.due, max(period, DAY))
     c = links.c
     is_checked = and_(
         c.status != "disabled",
