@@ -9,6 +9,7 @@ import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { smallFonts } from "./fonts.mjs";
+import { smallPico } from "./pico.mjs";
 import { flags, worldMap } from "./world.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -36,7 +37,10 @@ const result = await build({
   target: ["es2022", "chrome109", "firefox115", "safari16"],
   format: "iife",
   legalComments: "none", // licenses.txt has them all
-  plugins: [smallFonts(JSON.parse(readFileSync(join(modules, "@fontsource-variable/inter/unicode.json"), "utf8")))],
+  plugins: [
+    smallFonts(JSON.parse(readFileSync(join(modules, "@fontsource-variable/inter/unicode.json"), "utf8"))),
+    smallPico(),
+  ],
   assetNames: "[name]-[hash]",
   entryNames: "[name]-[hash]",
   logLevel: "error",
