@@ -261,7 +261,7 @@ def test_profile_of_a_saved_page_is_folded_and_opens_for_an_error(ana: Person, c
         page.get_by_role("textbox", name="Alias").fill("a b")
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("textbox", name="Alias")).to_be_focused()
-        message = "Alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -."
+        message = 'Alias cannot have " ". Use only A-Z, a-z, 0-9, _ and -.'
         expect(page.get_by_role("textbox", name="Alias")).to_have_accessible_description(message)
 
 

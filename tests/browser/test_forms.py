@@ -128,7 +128,7 @@ def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: st
         dialog.get_by_role("button", name="Create link").click()
         expect(dialog.get_by_label("Alias")).to_be_focused()
         expect(dialog.get_by_label("Alias")).to_have_accessible_description(
-            "Alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -."
+            'Alias cannot have " ". Use only A-Z, a-z, 0-9, _ and -.'
         )
         dialog.get_by_label("Alias").fill("why")
         dialog.get_by_role("button", name="Create link").click()

@@ -107,7 +107,7 @@ def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
     [
         ("url", "javascript:alert(1)", "Destination URL must begin with http:// or https://."),
         ("url", "", "Enter an address."),
-        ("custom", "a b", "Alias must be 1 to 50 characters"),
+        ("custom", "a b", 'Alias cannot have " ". Use only'),
         ("custom", "dashboard", "is reserved by this service"),
         ("title", "x" * 10_000, "Title must be at most 255 characters."),
         ("clicklimit", "many", "Click limit must be a whole number"),

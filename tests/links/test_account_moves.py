@@ -113,7 +113,7 @@ def test_alias_that_ends_on_a_domain_stays_with_its_owner(
         "menu": "",
         "Menu": "",
         "api": "alias is reserved by this service. Choose another one.",
-        "a/b": "alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -.",
+        "a/b": 'alias cannot have "/". Use only A-Z, a-z, 0-9, _ and -.',
     }
     assert len(_items(ben)) == 3
     new_link(ana, "solo", domain="https://ana.example")  # her own domain

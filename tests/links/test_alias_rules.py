@@ -60,7 +60,9 @@ def test_alias_of_one_to_fifty_plain_characters_is_accepted(alias: str) -> None:
     ],
 )
 def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
-    with pytest.raises(Problem, match=r"custom must be 1 to 50 characters") as refusal:
+    with pytest.raises(
+        Problem, match=r"custom (must be 1 to 50 characters|cannot have \".*\". Use only A-Z)"
+    ) as refusal:
         alias_rules.check(alias, field="custom")
     assert refusal.value.field == "custom"
 
@@ -187,7 +189,9 @@ def test_alias_on_domain_is_stored_composed() -> None:
     ],
 )
 def test_alias_on_domain_with_other_characters_is_rejected(alias: str) -> None:
-    with pytest.raises(Problem, match=r"custom must be 1 to 190 letters, digits, ") as refusal:
+    with pytest.raises(
+        Problem, match=r"custom (must be 1 to 190|cannot have \".*\". Use) letters, digits, "
+    ) as refusal:
         alias_rules.check(alias, host="brand.example", field="custom")
     assert refusal.value.field == "custom"
 
@@ -203,7 +207,7 @@ def test_paths_that_the_service_needs_on_domains_are_reserved(alias: str) -> Non
 
 @pytest.mark.parametrize("slug", ["a", "ab", "x" * 51, "a.b"])
 def test_slug_of_other_length_is_rejected(slug: str) -> None:
-    with pytest.raises(Problem, match=r"slug must be 3 to 50 characters") as refusal:
+    with pytest.raises(Problem, match=r"slug (must be 3 to 50 characters|cannot have \".*\". Use only A-Z)") as refusal:
         alias_rules.check_slug(slug, field="slug")
     assert refusal.value.field == "slug"
 
@@ -247,3 +251,28 @@ def test_reserved_word_is_not_generated(monkeypatch: pytest.MonkeyPatch) -> None
 def test_generated_aliases_are_distinct() -> None:
     assert len({alias_rules.generate() for _ in range(2000)}) == 2000
     assert {len(alias_rules.generate()) for _ in range(10)} == {6}
+
+
+@pytest.mark.parametrize(
+    ("alias", "host", "message"),
+    [
+        ("a b", "", 'alias cannot have " ". Use only A-Z, a-z, 0-9, _ and -.'),
+        ("caf\u00e9s", "", 'alias cannot have "\u00e9". Use only A-Z, a-z, 0-9, _ and -.'),
+        ("abc\u200b", "", 'alias cannot have "U+200B". Use only A-Z, a-z, 0-9, _ and -.'),
+        (
+            "caf\u00e9?x",
+            "go.example",
+            'alias cannot have "?". Use letters, digits, emoji, _, -, . and ~, with / between parts.',
+        ),
+        ("x" * 51, "", "alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -."),
+        (
+            "a//b",
+            "go.example",
+            "alias must be 1 to 190 letters, digits, emoji, _, -, . or ~, with / between parts.",
+        ),
+    ],
+)
+def test_refusal_names_the_character(alias: str, host: str, message: str) -> None:
+    with pytest.raises(Problem) as refused:
+        alias_rules.check(alias, host=host, field="alias")
+    assert refused.value.message == message
