@@ -32,7 +32,7 @@ _NAMES = frozenset(
         "dash|bitcoin cash|litecoin|dogecoin|bitly|chhoto url|dub|kutt|rebrandly|shlink|yourls|linkedin|whatsapp|teams|"
         "meta (facebook)|google analytics|google ads|google tag manager|pinterest|tiktok|microsoft advertising (bing)|"
         "x (twitter)|snapchat|reddit|quora|adroll|email|button|boots|spring10|/stats/|xx|"
-        "slack|discord|matomo|plausible|standard webhooks"
+        "slack|discord|matomo|plausible|standard webhooks|hmac-sha256|ed25519"
     )
     .casefold()
     .split("|")
