@@ -174,6 +174,23 @@ def test_no_file_stays_open_after_close(tmp_path: Path) -> None:
     assert [file for file in files if file.startswith(str(tmp_path))] == []
 
 
+def test_connection_of_writers_is_closed_in_a_turn_of_its_own(migrated: Database) -> None:
+    """A statement of another thread that runs then ends the process with a segmentation fault."""
+    queue = migrated._write_queue
+    assert queue is not None
+    _add(migrated, "First")
+    turns: list[bool] = []
+
+    def remember(_connection: Any, _record: Any) -> None:
+        turns.append(queue.thread_turn.locked())
+
+    for engine in {*migrated._writers.values()}:
+        event.listen(engine, "close", remember)
+    migrated.close()
+    assert turns
+    assert all(turns)
+
+
 def test_missing_file_is_not_created_for_counting(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/waypost.db", creates=False)
     for work in (database.read, database.write):

@@ -203,14 +203,15 @@ class Database:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
         if self._sqlite_readers is not None:
             self._sqlite_readers.close()
-        if self._write_queue is not None:
-            with self._write_queue.thread_turn:  # closing rolls back, and writers share a connection
-                for connections in self._sqlite_writers.values():
-                    connections.close()
+        # Writers share a connection, and the process crashes if it is closed while a statement of another thread runs.
+        with _NO_QUEUE if self._write_queue is None else self._write_queue.thread_turn:
+            for connections in self._sqlite_writers.values():
+                connections.close()
+            if self._write_queue is not None:
                 self._write_queue.close()
-        for pool in self._pools:
-            event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
-            pool.dispose()
+            for pool in self._pools:
+                event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
+                pool.dispose()
 
     def run(
         self, engine: Engine, work: Callable[[Connection], T], *, once: bool = False, timeout: float | None = None
