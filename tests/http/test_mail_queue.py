@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import Connection, event, select
+from sqlalchemy import Connection, event, select, update
 from structlog.testing import capture_logs
 
+from tests.support.brands import data_url, logo
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.load import until
 from tests.support.mailbox import mailbox
@@ -26,6 +27,8 @@ from waypost.email_reports import ops
 from waypost.http import mail, mail_queue
 from waypost.http.mail import Mailer
 from waypost.http.smtp import Email
+from waypost.media.branding import store as brands
+from waypost.media.branding.brand import DATA_PREFIX, Brand
 
 pytestmark = ON_BOTH_DATABASES
 _EMAIL = Email("zoe@example.com", "Hello", "Text", "Acme", "<p>Text</p>")
@@ -45,7 +48,7 @@ def _stored(database: Database) -> Sequence[Any]:
 
 
 def _send(settings: Settings, database: Database) -> bool:
-    with closing(Mailer(settings, database)) as mailer:
+    with closing(Mailer(settings, database, brands.logo_of_installation)) as mailer:
         return mailer.send_due(threading.Event())
 
 
@@ -86,7 +89,9 @@ def test_e_mail_is_sent_once_by_two_nodes(database: Database, database_url: str)
 def test_e_mail_of_a_killed_process_is_sent_after_the_lease_with_the_same_id(database: Database, point: str) -> None:
     with mailbox() as (port, received), time_machine.travel(clock.now(), tick=False) as now:
         settings = _settings(port)
-        with closing(Mailer(settings, database, fault_point=partial(_kill_at, point))) as mailer:
+        with closing(
+            Mailer(settings, database, brands.logo_of_installation, fault_point=partial(_kill_at, point))
+        ) as mailer:
             mailer.send_later(lambda: _EMAIL)
         (row,) = _stored(database)
         assert (row["attempts"], len(received)) == (1, int(point == "sent"))
@@ -101,7 +106,9 @@ def test_e_mail_of_a_killed_process_is_sent_after_the_lease_with_the_same_id(dat
 def test_e_mail_of_a_process_that_is_killed_before_the_attempt_is_sent_by_the_job(database: Database) -> None:
     with mailbox() as (port, received):
         settings = _settings(port)
-        with closing(Mailer(settings, database, fault_point=partial(_kill_at, "stored"))) as mailer:
+        with closing(
+            Mailer(settings, database, brands.logo_of_installation, fault_point=partial(_kill_at, "stored"))
+        ) as mailer:
             mailer.send_later(lambda: _EMAIL)
         assert (len(_stored(database)), received) == (1, [])
         assert _send(settings, database)
@@ -110,7 +117,7 @@ def test_e_mail_of_a_process_that_is_killed_before_the_attempt_is_sent_by_the_jo
 
 def test_e_mails_are_stored_while_the_server_does_not_answer(database: Database) -> None:
     silent = socket.create_server(("127.0.0.1", 0))  # connections wait in its backlog
-    with closing(Mailer(_settings(silent.getsockname()[1]), database)) as mailer, silent:
+    with closing(Mailer(_settings(silent.getsockname()[1]), database, brands.logo_of_installation)) as mailer, silent:
         for _ in range(250):
             mailer.send_later(lambda: _EMAIL)
         until(lambda: len(_stored(database)) == 250)
@@ -166,6 +173,25 @@ def test_address_with_an_international_domain_is_sent_in_ascii(database: Databas
     assert received[0]["to"] == "zoe@xn--bcher-kva.example"
 
 
+def test_logo_is_that_of_the_brand_when_the_e_mail_is_sent(database: Database) -> None:
+    old, new = (data_url(logo(ink=ink)) for ink in ("#ff0000", "#00ff00"))
+
+    def write_as_older_node(tx: Connection) -> None:
+        tx.execute(update(emails).where(emails.c.subject == "Older").values(logo=old))
+
+    with mailbox() as (port, received):
+        database.write(lambda tx: brands.set_of_installation(tx, Brand("Acme", "", old)))
+        shows_logo = _EMAIL._replace(html='<img src="cid:logo">', logo=old)
+        for email in (shows_logo, shows_logo._replace(subject="Older"), _EMAIL):
+            _enqueue(database, _settings(port), email)
+        assert [row["logo"] for row in _stored(database)] == ["", "", ""]
+        database.write(write_as_older_node)
+        database.write(lambda tx: brands.set_of_installation(tx, Brand("Acme", "", new)))
+        _send(_settings(port), database)
+    sent = new.removeprefix(DATA_PREFIX)
+    assert [email["base64"] for email in received] == [sent, sent, ""]
+
+
 def test_e_mails_of_a_deleted_account_are_deleted(database: Database) -> None:
     for account in (7, 8, None):
         _enqueue(database, _settings(1), account=account)
@@ -179,7 +205,7 @@ def test_job_deletes_e_mails_that_are_too_old_and_publishes_how_many_are_due(
     for life in (0, 3600, 3600):
         _enqueue(database, _settings(1), _EMAIL._replace(life=life))
     stop, meter = threading.Event(), Meter(settings.metrics_dir)
-    thread = threading.Thread(target=mail.run, args=(settings, database, stop))
+    thread = threading.Thread(target=mail.run, args=(settings, database, stop, brands.logo_of_installation))
     thread.start()
     try:
         until(lambda: queue_lengths(settings.metrics_dir, meter)["emails"] == 2)
@@ -199,7 +225,7 @@ def test_e_mail_of_a_clock_that_was_ahead_is_sent_once_the_clock_is_right(databa
     with mailbox() as (port, received):
         with time_machine.travel(clock.now() + 30 * 86_400, tick=False):
             _enqueue(database, _settings(port))
-        thread = threading.Thread(target=mail.run, args=(_settings(port), database, stop))
+        thread = threading.Thread(target=mail.run, args=(_settings(port), database, stop, brands.logo_of_installation))
         thread.start()
         until(lambda: received)
         stop.set()

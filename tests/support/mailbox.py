@@ -1,6 +1,7 @@
 """A local SMTP server that stores e-mail."""
 
 import socketserver
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes, policy
@@ -47,11 +48,11 @@ def _parts(message: EmailMessage) -> dict[str, str]:
     text, html = message.get_body(("plain",)), message.get_body(("html",))
     headers = {name.lower(): str(message[name]) for name in ("Message-ID", "From") if name in message}
     headers |= {name.lower(): str(message[name]) for name in message if name.startswith("List-")}
+    images = [part for part in message.walk() if part.get_content_maintype() == "image"]
     return {
         "text": text.get_content() if text else "",
         "html": html.get_content() if html else "",
-        "pictures": " ".join(
-            part.get_content_type() for part in message.walk() if part.get_content_maintype() == "image"
-        ),
+        "pictures": " ".join(part.get_content_type() for part in images),
+        "base64": " ".join(b64encode(part.get_content()).decode() for part in images),
         **headers,
     }

@@ -30,5 +30,5 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
     item = database.write(work)
     if item is None:
         return False
-    mail.Mailer(settings, database).send(item)  # the service may not run
+    mail.Mailer(settings, database, brands.logo_of_installation).send(item)  # the service may not run
     return True

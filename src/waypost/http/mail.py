@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -23,9 +24,9 @@ from waypost.db import patient_writes
 from waypost.db.database import Database
 from waypost.http import mail_queue
 from waypost.http.mail_queue import Claim
-from waypost.http.smtp import Email, SmtpServer
+from waypost.http.smtp import LOGO_CID, Email, SmtpServer
 
-__all__ = ["Email", "Mailer", "enqueue", "run"]
+__all__ = ["Email", "Mailer", "ReadLogo", "enqueue", "run"]
 
 _log = structlog.get_logger("mail")
 _SHUTDOWN_SECONDS = 10
@@ -33,25 +34,30 @@ _MAX_QUEUED = 1000
 # E-mail is prepared after the response: before, it would slow the response down, and more if there is a recipient.
 _DELAY_SECONDS = 0.25
 _POLL_SECONDS, _OFFLINE_SECONDS, _UPKEEP_SECONDS = 1.0, 30.0, 10.0
+ReadLogo = Callable[[Connection], str]
+"""Returns the logo of the installation as a `data:` URL, "" for none."""
 
 
 class Mailer:
     """Sends e-mail through the SMTP server of the settings, if there is one.
 
-    `fault_point` is called between steps; tests crash in it.
+    Stored e-mails have no logo: each attempt attaches the one that `read_logo` returns. `fault_point` is called between
+    steps; tests crash in it.
     """
 
     def __init__(
         self,
         settings: Settings,
         database: Database,
-        report_queued: Callable[[int], None] = lambda _: None,
+        read_logo: ReadLogo,
         *,
+        report_queued: Callable[[int], None] = lambda _: None,
         fault_point: Callable[[str], None] = lambda _name: None,
     ) -> None:
         """Prepare it. `report_queued` is called with the number of e-mails that are not stored yet when it changes."""
         self._server = SmtpServer(settings)
         self._database = database
+        self._read_logo = read_logo
         self._storing = ThreadPoolExecutor(1, thread_name_prefix="mail")
         self._sending = ThreadPoolExecutor(1, thread_name_prefix="mail-sending")
         self._offline_until = 0.0  # of the monotonic clock
@@ -94,7 +100,7 @@ class Mailer:
 
     def send(self, item: int) -> bool:
         """Send an e-mail if it is due and no other process sends it. Return False if the server cannot be reached."""
-        claimed = self._database.write(partial(mail_queue.claim, item=item), durability="process")
+        claimed = self._database.write(partial(self._claim, item=item), durability="process")
         self._fault_point("claimed")
         return claimed is None or self._attempt(claimed)
 
@@ -103,6 +109,13 @@ class Mailer:
         self._server.deadline = time.monotonic() + _SHUTDOWN_SECONDS
         self._storing.shutdown()
         self._sending.shutdown()
+
+    def _claim(self, tx: Connection, item: int) -> Claim | None:
+        """Lease an e-mail, with the logo that its HTML shows."""
+        claimed = mail_queue.claim(tx, item)
+        if claimed is None or f"cid:{LOGO_CID}" not in claimed.email.html:
+            return claimed
+        return replace(claimed, email=claimed.email._replace(logo=self._read_logo(tx)))
 
     def _prepare(self, prepare: Callable[[], Email | None], account: int | None, start: float) -> None:
         try:
@@ -174,9 +187,9 @@ def enqueue(tx: Connection, settings: Settings, email: Email, *, account: int | 
     return mail_queue.add(tx, email, server.new_message_id(), account=account)
 
 
-def run(settings: Settings, database: Database, stop: threading.Event) -> None:
+def run(settings: Settings, database: Database, stop: threading.Event, read_logo: ReadLogo) -> None:
     """Send the e-mails of the queue until `stop` is set. Without an SMTP server, only delete those that are too old."""
-    mailer, meter, upkeep_at = Mailer(settings, database), Meter(settings.metrics_dir, "mail"), 0.0
+    mailer, meter, upkeep_at = Mailer(settings, database, read_logo), Meter(settings.metrics_dir, "mail"), 0.0
     while not stop.is_set():
         try:
             if time.monotonic() >= upkeep_at:

@@ -36,7 +36,7 @@ class Claim:
 
 
 def add(tx: Connection, email: Email, message_id: str, *, account: int | None = None) -> int:
-    """Store an e-mail, and return its id. Deleting `account` deletes the e-mail."""
+    """Store an e-mail but its logo, and return its id. Deleting `account` deletes the e-mail."""
     now = clock.now()
     row = {
         **{name: getattr(email, name) for name in _TEXTS},
@@ -58,7 +58,7 @@ def find_due(tx: Connection) -> Sequence[int]:
 
 
 def claim(tx: Connection, item: int) -> Claim | None:
-    """Lease an e-mail that is due; None if another process has it. One that is too old is deleted."""
+    """Lease an e-mail that is due, without its logo; None if another process has it. One that is too old is deleted."""
     now = clock.now()
     tx.execute(delete(emails).where(_c.id == item, _c.expires <= now))
     lease = update(emails).where(_c.id == item, _c.due <= now).values(due=now + LEASE_SECONDS, attempts=_c.attempts + 1)
@@ -118,4 +118,4 @@ def remove_account(tx: Connection, account: int) -> None:
     tx.execute(delete(emails).where(_c.account == account))
 
 
-_TEXTS = ("subject", "text", "service", "html", "logo", "unsubscribe")
+_TEXTS = ("subject", "text", "service", "html", "unsubscribe")

@@ -30,6 +30,7 @@ from waypost.interstitials.preview import render_preview
 from waypost.items.bios.public import render_draft
 from waypost.items.campaigns.fast_rotator import RotatorChoice, RotatorLoader, rotator_outcome
 from waypost.items.files.file_visits import FileVisits
+from waypost.media.branding import store as brands
 from waypost.media.favicons import Favicons
 from waypost.server.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.server.routers import (
@@ -136,7 +137,9 @@ def _worker_resources(settings: Settings, database: Database, invalidator: Cache
         publish_changes=invalidator.catch_up,
         meter=meter,
         cleaner=StorageCleaner(database, open_store(settings), settings),
-        mailer=Mailer(settings, database, partial(meter.set_queue, "emails")),
+        mailer=Mailer(
+            settings, database, brands.logo_of_installation, report_queued=partial(meter.set_queue, "emails")
+        ),
         rate_limiter=RateLimiter(settings.data_dir, database),
         maintenance=MaintenanceMode(database),
     )

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from waypost.audit import merkle
 from waypost.audit.checkpoints import CheckpointSigner
@@ -14,6 +15,7 @@ from waypost.email_reports import notices, scheduler
 from waypost.http import mail
 from waypost.items.domains import domain_checker
 from waypost.items.links import dead_link_checker, expiry_events, limit_events
+from waypost.media.branding import store as brands
 from waypost.webhooks import outbox, overlay_hooks, sender
 from waypost.webhooks.visit_outbox import VisitOutbox
 
@@ -26,7 +28,7 @@ def jobs(settings: Settings) -> Sequence[BackgroundJob]:
     return (
         _sequence_audit_log,
         sender.run,
-        mail.run,
+        partial(mail.run, read_logo=brands.logo_of_installation),
         expiry_events.run,
         scheduler.run,
         *([dead_link_checker.run] if settings.dead_links_days else []),

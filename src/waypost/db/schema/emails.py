@@ -9,7 +9,8 @@ _IS_UNCONFIRMED = text("confirmed IS NULL AND unsubscribed IS NULL")
 
 # An e-mail that waits; it is deleted once it is sent. `account` is the account it is about, without a foreign key: the
 # e-mail may be to another person. `uid` is its Message-ID. `due` is the time of the next attempt; while one runs, that
-# of the end of its lease, after which another process repeats it. After `expires` it is not sent any more.
+# of the end of its lease, after which another process repeats it. After `expires` it is not sent any more. `logo` is
+# not read: nodes of an older version, which can run during an upgrade, write it.
 emails = Table(
     "emails",
     metadata,

@@ -26,6 +26,11 @@ def of_installation(tx: Connection) -> Brand:
     return NO_BRAND if value is None else _parse(bytes(value))
 
 
+def logo_of_installation(tx: Connection) -> str:
+    """Return the logo of the installation as a `data:` URL, "" for none."""
+    return of_installation(tx).logo
+
+
 def set_of_installation(tx: Connection, brand: Brand) -> None:
     """Set the brand of the installation, which every page without another one shows."""
     before = of_installation(tx)
