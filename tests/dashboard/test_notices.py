@@ -100,10 +100,10 @@ def test_dead_links_are_collected_in_one_email_a_day(ana: Person, settings: Sett
 
 
 def test_80_percent_of_a_click_limit_is_one_event_and_one_notice(ana: Person, settings: Settings) -> None:
-    link = _link(ana, custom="sale")
-    _set(ana, links, clicklimit=5, taken=3)
+    link = _link(ana, custom="sale", clicklimit=5)
+    _set(ana, links, taken=3)
     # The service of `ana` has an ingester, with which another one would compete for the lines of a journal.
-    visit: Any = SimpleNamespace(account=ana.account, item=link, kind="link", taken=True)
+    visit: Any = SimpleNamespace(account=ana.account, item=link, kind="link", taken=True, second=_NOW)
     for taken in (4, 5, 5):
         _set(ana, links, taken=taken)
         ana.database.write(lambda tx: limit_events.record_reached(tx, [visit], [False]))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, delete, select, text, update
 from structlog.testing import capture_logs
 
-from tests.support.clicks import click, run_out
+from tests.support.clicks import NOW_MS, click, run_out
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import until
 from tests.support.threads import join
@@ -22,7 +22,7 @@ from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.db import audit_log
 from waypost.db.database import Database
-from waypost.db.schema import link_checks, webhook_messages
+from waypost.db.schema import audit, link_checks, webhook_messages
 from waypost.db.schema import links as links_table
 from waypost.items.links import dead_links, expiry_events, limit_events
 from waypost.items.links import ops as links
@@ -36,12 +36,12 @@ def _add_link(hooks: Hooks) -> int:
     return hooks.database.write(lambda tx: links.add(tx, hooks.account, settings=hooks.settings, **fields)).id
 
 
-def _visit(hooks: Hooks, link: int) -> None:
-    """Take a click from the limit of a link, and count it."""
+def _visit(hooks: Hooks, link: int, *, day: int = 0) -> None:
+    """Take a click from the limit of a link on a day, and count it."""
     one_more = update(links_table).where(links_table.c.id == link).values(taken=links_table.c.taken + 1)
     hooks.database.write(lambda tx: tx.execute(one_more))
     journal = Journal(hooks.settings.journal_dir)
-    assert journal.write(click(link, flags=TAKEN))
+    assert journal.write(click(link, flags=TAKEN, ms=NOW_MS + day * DAY * 1000))
     journal.close()
     run_out(Ingester(hooks.settings, hooks.database, readers=[limit_events.record_reached]))
 
@@ -66,6 +66,46 @@ def test_last_click_of_each_limit_is_one_event(hooks: Hooks) -> None:
     hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=4))
     _visit(hooks, link)
     assert [each["data"]["after"] for each in _messages(hooks)] == [{"clicklimit": 2}, {"clicklimit": 4}]
+
+
+def _types(hooks: Hooks) -> Sequence[str]:
+    return [message["type"] for message in _messages(hooks)]
+
+
+def _forget_log(hooks: Hooks) -> None:
+    """Delete the audit log, as its retention does."""
+    hooks.sequence()
+    hooks.database.write(lambda tx: tx.execute(delete(audit)))
+
+
+def test_events_of_a_limit_are_not_repeated_when_the_log_has_lost_them(hooks: Hooks) -> None:
+    link = _add_link(hooks)
+    hooks.update(events=["link.limit_near", "link.limit_reached"])
+    hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=10))
+    for _ in range(8):
+        _visit(hooks, link)
+    assert _types(hooks) == ["link.limit_near"]
+    _forget_log(hooks)
+    _visit(hooks, link, day=2)
+    assert _types(hooks) == ["link.limit_near"]
+    _visit(hooks, link, day=2)
+    assert _types(hooks) == ["link.limit_near", "link.limit_reached"]
+    _forget_log(hooks)
+    _visit(hooks, link, day=4)  # as a line of another node that is counted later
+    assert len(_types(hooks)) == 2
+
+
+def test_events_of_a_limit_that_the_log_does_not_have_are_recorded(hooks: Hooks) -> None:
+    link = _add_link(hooks)
+    hooks.update(events=["link.limit_near", "link.limit_reached"])
+    hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=5))
+    _forget_log(hooks)
+    for day in range(5):
+        _visit(hooks, link, day=day)
+    assert _types(hooks) == ["link.limit_near", "link.limit_reached"]
+    hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=6))
+    _visit(hooks, link, day=9)
+    assert _types(hooks)[2:] == ["link.limit_near", "link.limit_reached"]
 
 
 def test_dead_and_alive_again_are_one_event_each(hooks: Hooks) -> None:
@@ -198,7 +238,7 @@ def test_two_nodes_that_hold_no_lock_of_the_link_record_its_limit_once(hooks: Ho
     link = _add_link(hooks)
     hooks.database.write(lambda tx: tx.execute(update(links_table).values(taken=2)))
     is_recorded, may_commit = threading.Event(), threading.Event()
-    taken: Any = SimpleNamespace(account=hooks.account, kind="link", item=link, taken=True)
+    taken: Any = SimpleNamespace(account=hooks.account, kind="link", item=link, taken=True, second=clock.now())
 
     def first(tx: Connection) -> None:
         limit_events.record_reached(tx, [taken], [True])
