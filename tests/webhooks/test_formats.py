@@ -18,8 +18,8 @@ from waypost.core.errors import Problem
 from waypost.db.schema import accounts, audit
 from waypost.items.channels import ops as channels
 from waypost.items.links import ops as links
-from waypost.webhooks import catalog, endpoints, formats, outbox, queue
-from waypost.webhooks.formats import Target
+from waypost.webhooks import catalog, endpoints, formats, outbox, queue, visit_outbox
+from waypost.webhooks.formats import MAX_VISITS, Target
 from waypost.webhooks.visit_outbox import HOLD_SECONDS
 
 _TOKEN = "0123456789abcdef" * 2
@@ -69,6 +69,28 @@ def test_receiver_accepts_all_visits(hooks: Hooks, receiver: Receiver, name: str
         visits = [body.get("requests") or body.get("events") or [body] for body in bodies]
         assert sorted(map(len, visits), reverse=True) == sizes[name]
     assert {state for state, _ in hooks.states} == {"delivered"}
+
+
+@pytest.mark.parametrize("name", ["plausible", "ga4"])
+def test_message_of_an_older_node_with_more_visits_than_a_request_takes_arrives_in_parts(
+    hooks: Hooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _use(hooks, receiver, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(visit_outbox, "max_visits", lambda _name: MAX_VISITS)
+        _click(hooks, 60)
+    assert len(hooks.states) == 1
+    statuses = iter([503, 503])
+    receiver.answer = lambda: [empty(next(statuses, 204))]
+    _send_all(hooks)
+    assert {state for state, _ in hooks.states} == {"waiting", "delivered"}
+    with time_machine.travel(clock.now() + 3600):
+        _send_all(hooks)
+    sizes = {"plausible": [1] * 60, "ga4": [25, 25, 10]}[name]
+    bodies = [accepted(name, request) for request in receiver.requests[2:]]
+    assert sorted((len(body.get("events") or [body]) for body in bodies), reverse=True) == sizes
+    assert {state for state, _ in hooks.states} == {"delivered"}
+    assert (len(hooks.states), len(hooks.attempts)) == (len(sizes), len(sizes) + 2)
 
 
 @pytest.mark.parametrize("name", CHECKS)

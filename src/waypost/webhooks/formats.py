@@ -118,7 +118,7 @@ def _matomo(target: Target, uid: str, payload: Any, base: str) -> Request:
 
 
 def _plausible(target: Target, uid: str, payload: Any, base: str) -> Request:
-    (visit,) = _visits(payload, base)[:1]
+    (visit,) = _visits(payload, base)
     properties = {name: visit[name] for name in ("country", "source", "device") if visit.get(name)}
     event = {"name": "pageview", "url": visit["url"], "domain": target.site, "props": properties}
     if referrer := _referrer(visit):
@@ -171,6 +171,22 @@ FORMATS: Mapping[str, Format] = {
 def max_visits(name: Name) -> int:
     """Return how many visits a message in a format has at most."""
     return FORMATS[name].max_visits
+
+
+def parts(name: Name, body: str) -> Sequence[str]:
+    """Return a stored message as one or several, each with as many visits as a request in its format takes."""
+    size = max_visits(name)
+    if size == MAX_VISITS:
+        return [body]
+    payload = json.loads(body)
+    visits = payload["data"].get("visits", ())
+    if len(visits) <= size:
+        return [body]
+    starts = range(0, len(visits), size)
+    return [
+        json.dumps({**payload, "data": {**payload["data"], "visits": visits[start : start + size]}}, ensure_ascii=False)
+        for start in starts
+    ]
 
 
 def _visits(payload: Any, base: str) -> Sequence[Mapping[str, Any]]:

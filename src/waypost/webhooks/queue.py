@@ -26,8 +26,8 @@ from sqlalchemy import (
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.db import audit_log, due_times
 from waypost.db.schema import accounts, webhook_attempts, webhook_endpoints, webhook_messages
-from waypost.webhooks import catalog, endpoints
-from waypost.webhooks.formats import Target
+from waypost.webhooks import catalog, endpoints, signature
+from waypost.webhooks.formats import Target, parts
 
 LEASE_SECONDS = 60
 """A message is sent again after this time without a result; longer than an attempt takes."""
@@ -205,7 +205,7 @@ def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
     """Lease those of the messages that are still due, and store an attempt of each. Another process gets the others."""
     is_due = (_m.id.in_(ids), _m.state == "waiting", _m.due <= now, _IS_ACCEPTED)
     lease = update(webhook_messages).where(*is_due).values(due=now + LEASE_SECONDS, attempts=_m.attempts + 1)
-    columns = (_m.id, _m.account, _m.endpoint, _m.attempts, _m.event, _m.uid, _m.body)
+    columns = (_m.id, _m.account, _m.endpoint, _m.attempts, _m.event, _m.uid, _m.body, _m.created)
     rows = tx.execute(lease.returning(*columns)).all()
     if not rows:
         return []
@@ -213,6 +213,7 @@ def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
     stored = insert(webhook_attempts).returning(_a.id, sort_by_parameter_order=True)
     attempts = tx.execute(stored, new).scalars().all()
     targets = _targets(tx, {row.endpoint for row in rows}, now)
+    bodies = {row.id: _first_part(tx, row, targets[row.endpoint][0], now) for row in rows}
     return [
         Claim(
             row.account,
@@ -223,10 +224,24 @@ def claim(tx: Connection, now: int, ids: Sequence[int]) -> Sequence[Claim]:
             row.event,
             *targets[row.endpoint],
             uid=row.uid,
-            body=row.body,
+            body=bodies[row.id],
         )
         for row, attempt in zip(rows, attempts, strict=True)
     ]
+
+
+def _first_part(tx: Connection, row: Any, target: Target, now: int) -> str:
+    """Return what one request of a message takes; the rest becomes messages of their own, which are due now.
+
+    Messages with more are from nodes of an older version, which can run during an upgrade.
+    """
+    first, *others = parts(target.format, row.body)
+    if others:
+        tx.execute(update(webhook_messages).where(_m.id == row.id, _m.account == row.account).values(body=first))
+        new = {"account": row.account, "endpoint": row.endpoint, "event": row.event, "state": "waiting"}
+        same = {**new, "attempts": 0, "due": now, "created": row.created}
+        tx.execute(insert(webhook_messages), [{**same, "uid": signature.new_id(), "body": body} for body in others])
+    return first
 
 
 def _targets(tx: Connection, ids: set[int], now: int) -> Mapping[int, tuple[Target, tuple[str, ...], bool]]:
