@@ -40,6 +40,7 @@ def test_list_shows_the_daily_check_while_checks_are_on(
     ana: Person, settings: Settings, database: Database, check: str
 ) -> None:
     tags = {
+        ("", -1): "Not checked yet",
         ("", 0): "Works",
         ("", 1): "",
         ("elsewhere", 2): "Does not point to this server",
@@ -59,7 +60,7 @@ def test_list_shows_the_daily_check_while_checks_are_on(
         browser.sign_in("ana")
         page = browser.get("/domains").text
     shown = [_row(page, domain).partition(" None ")[0] for domain in ids]
-    expected = [*tags.values(), ""] if check == "on" else [""] * len(ids)
+    expected = [*tags.values(), "Not checked yet"] if check == "on" else [""] * len(ids)
     assert shown == [f"go{n}.example https://go{n}.example {tag}".strip() for n, tag in enumerate(expected)]
 
 

@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +20,7 @@ from tests.support.webhooks import Hooks
 from waypost.core import clock
 from waypost.db.schema import audit
 from waypost.http import safe_client
-from waypost.items.domains import domain_checker, ownership_check
+from waypost.items.domains import domain_checker, domain_checks, ownership_check
 from waypost.items.domains import ops as domains
 from waypost.items.domains.domain_checks import DAY, HOUR
 
@@ -105,12 +105,12 @@ def test_domain_that_leads_elsewhere_fails_once_and_recovers(hooks: Hooks, inter
         for _ in range(2):
             _check(hooks)
             time.shift(DAY)
-        assert (len(internet.connections), _events(hooks)) == (1, [])
+        assert (len(internet.connections), _events(hooks)) == (2, [])
         site.answer, site.status = (lambda _path: b"overloaded"), 503
         for _ in range(2):
             _check(hooks)
             time.shift(DAY)
-        assert (len(internet.connections), _events(hooks)) == (3, [])  # this says nothing
+        assert (len(internet.connections), _events(hooks)) == (4, [])  # this says nothing
         site.answer, site.status = (lambda _path: b"another service"), 404
         _check(hooks)
         assert _events(hooks) == []  # only one failure
@@ -120,10 +120,27 @@ def test_domain_that_leads_elsewhere_fails_once_and_recovers(hooks: Hooks, inter
             _check(hooks)
             assert _events(hooks) == [failed]
             time.shift(DAY)
-        assert len(internet.connections) == 7  # not more than once a day
+        assert len(internet.connections) == 8  # not more than once a day
         site.answer, site.status = site.proof, 200
         _check(hooks)
         assert _events(hooks) == [failed, ("domain.recovered", item, _HOST, None)]
+
+
+def test_domain_is_not_said_to_work_before_its_first_check_which_is_at_once(
+    hooks: Hooks, internet: FakeInternet
+) -> None:
+    item, site = _add(hooks), Site(hooks)
+
+    def state() -> Mapping[int, str]:
+        return hooks.database.read(lambda tx: domain_checks.problems(tx, hooks.account, [item]))
+
+    assert state() == {item: "unchecked"}
+    hooks.database.write(lambda tx: domain_checks.enroll(tx, clock.now()))
+    assert state() == {item: "unchecked"}
+    internet.add_host(_HOST, PUBLIC)
+    with site.running() as internet.routes[PUBLIC]:
+        _check(hooks)
+    assert state() == {item: ""}
 
 
 def test_domain_without_address_fails_and_a_slow_one_does_not(hooks: Hooks, internet: FakeInternet) -> None:

@@ -71,7 +71,8 @@ domains = owned(
     ),
 )
 
-# The next check of each branded domain, its failures in a row, and the problem that it has; "" while it works.
+# The next check of each branded domain, its failures in a row (-1 before the first result), and the problem that it
+# has; "" while it works.
 domain_checks = Table(
     "domain_checks",
     metadata,

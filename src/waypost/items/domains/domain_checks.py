@@ -1,6 +1,7 @@
 """Checks of branded domains in the database: enroll domains, claim checks that are due, record results.
 
-A domain is checked once a day, and an hour after a failure. It has failed after two failures in a row.
+A domain is checked at once when it is new, then once a day, and an hour after a failure. It has failed after two
+failures in a row.
 """
 
 import secrets
@@ -8,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, false, insert, or_, select, update
+from sqlalchemy import Connection, and_, false, insert, select, update
 
 from waypost.db import audit_log
 from waypost.db.schema import accounts, domain_checks, domains
@@ -19,7 +20,11 @@ Finding = Literal["", "unreachable", "elsewhere", "certificate", "expiring", "un
 """The problem of a domain, "" for none. `unknown`: the check says nothing about visitors."""
 CLAIM_SECONDS = 900
 """After this time without a result, a claimed check is due again."""
+UNCHECKED = "unchecked"
+"""Instead of a problem: there was no result yet."""
 _MIN_FAILURES = 2
+_NEVER = -1
+"""Instead of the number of failures, before the first result."""
 _c = domain_checks.c
 
 
@@ -35,12 +40,12 @@ class DomainCheck:
 
 
 def enroll(tx: Connection, now: int) -> None:
-    """Make checks of new domains due within a day, and now those whose time is of a clock that was ahead."""
+    """Make checks due of new domains, and those whose time is of a clock that was ahead."""
     tx.execute(update(domain_checks).where(_c.due > now + 2 * DAY).values(due=now))
     own = and_(_c.domain == domains.c.id, _c.account == domains.c.account)
     query = select(domains.c.account, domains.c.id).outerjoin(domain_checks, own).where(_c.domain.is_(None))
     new = [
-        {"account": row.account, "domain": row.id, "due": now + secrets.randbelow(DAY), "failures": 0, "problem": ""}
+        {"account": row.account, "domain": row.id, "due": now, "failures": _NEVER, "problem": ""}
         for row in tx.execute(query)
     ]
     if new:
@@ -75,7 +80,7 @@ def record_result(tx: Connection, check: DomainCheck, finding: Finding, now: int
 
     An unknown one changes nothing but the time of the next check.
     """
-    failures = check.failures if finding == "unknown" else check.failures + 1 if finding else 0
+    failures = check.failures if finding == "unknown" else max(check.failures, 0) + 1 if finding else 0
     is_first = bool(finding) and finding != "unknown" and failures < _MIN_FAILURES
     problem = check.problem if finding == "unknown" or is_first else finding
     due = now + (HOUR if is_first else DAY - secrets.randbelow(DAY // 10))
@@ -89,10 +94,15 @@ def record_result(tx: Connection, check: DomainCheck, finding: Finding, now: int
 
 
 def problems(tx: Connection, account: int, ids: Sequence[int]) -> Mapping[int, str]:
-    """Return the problem of each domain, "" if it works; a domain that failed once, or is not enrolled, is missing."""
-    is_certain = or_(_c.failures == 0, _c.problem != "")
-    query = select(_c.domain, _c.problem).where(_c.account == account, _c.domain.in_(ids), is_certain)
-    return {row.domain: row.problem for row in tx.execute(query)}
+    """Return the problem of each domain, "" if it works, `UNCHECKED` before a result; none after one failure."""
+    query = select(_c.domain, _c.problem, _c.failures).where(_c.account == account, _c.domain.in_(ids))
+    problems_by_domain = dict.fromkeys(ids, UNCHECKED)
+    for row in tx.execute(query):
+        if row.failures == 0 or row.problem:
+            problems_by_domain[row.domain] = row.problem
+        elif row.failures > 0:
+            del problems_by_domain[row.domain]
+    return problems_by_domain
 
 
 def _is(check: DomainCheck) -> tuple[Any, ...]:
