@@ -16,7 +16,7 @@ from waypost.db.database import Database
 from waypost.items.accounts import email_links, stored_logins
 from waypost.server.app import build
 
-WEAK = {"12345678": "easy to guess", "ben-12345": "must not contain the username or e-mail address"}
+WEAK = {"12345678": "easy to guess", "ben-12345": "which is part of the username or e-mail address"}
 weak_passwords = pytest.mark.parametrize(("password", "message"), WEAK.items())
 
 

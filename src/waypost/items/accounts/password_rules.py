@@ -11,8 +11,9 @@ _FIRST_GUESSES = 10_000
 """Attackers try this many passwords before all others: NIST 800-63B asks to refuse them."""
 _MAX_ESTIMATED_LENGTH = 12
 """The estimate of longer texts with many signs can take seconds."""
-_MIN_REST = 4
-"""A username such as `ana` may be part of a word such as `banana`: then the rest has at least so many."""
+_MIN_NAME = 4
+"""A shorter name, such as `ana`, is part of words such as `banana`: a password may have it if the rest is a word."""
+_WORD = re.compile(rf"[^\W\d_]{{{_MIN_NAME},}}")
 _DECORATED_WORD = re.compile(r"[^a-z]{0,4}([a-z].{2,}[a-z])[^a-z]{0,4}\Z")
 """A word with a few digits and signs around it, such as `letmein` of `letmein2026`."""
 
@@ -29,23 +30,30 @@ def checked_password(value: str, names: Iterable[str], *, field: str = "password
     except UnicodeEncodeError as error:
         raise invalid(field, f"{field} must be a string of valid Unicode.") from error
     text = folded(value)
-    if any(_is_made_of(text, name) for name in _parts(names)):
-        raise invalid(field, f"{field} must not contain the username or e-mail address.")
+    if shown := next((part for part in _parts(names) if _has(text, part)), ""):
+        raise invalid(field, f'{field} must not contain "{shown}", which is part of the username or e-mail address.')
     if _is_common(text):
         raise invalid(field, f"{field} is easy to guess. Use several words, or a password manager.")
     return value
 
 
-def _parts(names: Iterable[str]) -> set[str]:
-    """Return the names, and the local parts of e-mail addresses, without case."""
-    return {part for name in names for part in (folded(name), folded(name).partition("@")[0]) if part}
+def _parts(names: Iterable[str]) -> list[str]:
+    """Return the names, the local parts of e-mail addresses, and their words, except for the last part of a domain.
+
+    The longest is first, all without case.
+    """
+    parts: set[str] = set()
+    for name in map(folded, names):
+        local, _, domain = name.partition("@")
+        organization, _, last = domain.rpartition(".")
+        parts |= {name, local, *_WORD.findall(local), *_WORD.findall(organization or last)}
+    return sorted(parts - {""}, key=lambda part: (-len(part), part))
 
 
-def _is_made_of(text: str, name: str) -> bool:
-    """Return whether a password contains a name, and little else."""
-    rest = text.replace(name, "")
-    is_short = len(rest) < _MIN_LENGTH and len(name) >= _MIN_REST
-    return name in text and (is_short or sum(map(str.isalpha, rest)) < _MIN_REST)
+def _has(text: str, part: str) -> bool:
+    """Return whether a password contains a part of a name; if that is short, with little else."""
+    rest = text.replace(part, "")
+    return part in text and (len(part) >= _MIN_NAME or sum(map(str.isalpha, rest)) < _MIN_NAME)
 
 
 def _is_common(text: str) -> bool:
