@@ -141,6 +141,32 @@ def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:
     assert _admin_page("ana", "another long password") == 200
 
 
+def test_invited_owner_chooses_the_password(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_migrated(*ANA)
+    ben = ("account", "add", "--email", "ben@example.com", "--username", "ben", "--invite")
+    refused = run_migrated(*ben, "--password", "a long password")
+    assert (refused.code, "the owner chooses the password" in refused.err) == (2, True)
+    with mailbox() as (port, emails):
+        monkeypatch.setenv("WAYPOST_SMTP_URL", f"smtp://127.0.0.1:{port}")
+        monkeypatch.setenv("WAYPOST_SMTP_TLS", "off")
+        invitation = run_migrated(*ben, "--json").json
+    assert list(invitation) == ["id", "email", "username", "link", "sent"]
+    assert [(email["to"], invitation["link"] in email["text"]) for email in emails] == [("ben@example.com", True)]
+    monkeypatch.delenv("WAYPOST_SMTP_URL")
+    printed = run_migrated("account", "add", "--email", "zoe@example.com", "--username", "zoe", "--invite").out
+    assert printed.endswith("E-mail is not configured: send the link yourself.\n")
+    assert run_migrated("account", "key", "list", "ben", "--json").json == []
+    with opened() as client:
+        browser = Browser(client)
+        for link in (invitation["link"], printed.splitlines()[1].strip()):
+            path = link.partition("/dashboard")[2]
+            assert "Welcome. Choose your password" in browser.get(path).text
+            form = {"pass": link.partition("=")[2], "password": "another long password"}
+            assert browser.submit("/reset", at=path, **form).status_code == 303
+            browser.client.cookies.clear()
+    assert _admin_page("zoe", "another long password") == 404
+
+
 def test_reset_removes_a_lost_second_factor(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     password = "a long password"
     run_migrated(*ANA, "--password", password)

@@ -12,6 +12,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.files import new_file
+from tests.support.logins import service_with_mail
 from tests.support.visits import new_link
 from waypost import __version__
 from waypost.core.settings import Settings
@@ -413,6 +414,23 @@ def test_administrator_creates_account_whose_owner_chooses_the_password(ana: Per
         == 303
     )
     assert "maria" in owner.get("/account").text
+
+
+def test_owner_of_new_account_gets_the_link_by_e_mail_unless_it_is_switched_off(
+    ana: Person, settings: Settings, database: Database
+) -> None:
+    with service_with_mail(settings, database) as (client, sent):
+        browser = Browser(client)
+        browser.sign_in("ana")
+        assert re.search(r'name="send"[^>]* checked', browser.get("/admin/accounts/new").text)
+        form = {"plan": "free", "at": "/admin/accounts/new"}
+        page = browser.submit("/admin/accounts/new", username="maria", email="maria@acme.example", send="on", **form)
+        browser.submit("/admin/accounts/new", username="zoe", email="zoe@acme.example", **form)
+    (email,) = sent
+    (link,) = re.findall(r"<code>(http[^<]+/dashboard/reset[^<]+)</code>", page.text)
+    assert (email["to"], unescape(link) in email["text"]) == ("maria@acme.example", True)
+    assert "Your username is maria." in email["text"]
+    assert "An e-mail with this link is sent to maria@acme.example" in " ".join(page.text.split())
 
 
 def test_faults_of_new_account_are_shown_at_their_fields(ana: Person, dashboard: Browser) -> None:

@@ -29,6 +29,7 @@ HEAVY = {
     "from waypost.cli import link_moves",
     "from waypost.db import failover",
     "from waypost.admin import account_deletion",
+    "from waypost.admin import invitations",
     "from waypost.admin import two_factor_removal",
     "from zxcvbn import frequency_lists, zxcvbn",
 }

@@ -20,6 +20,7 @@ from waypost.dashboard.routing import Router
 from waypost.db import page_counters
 from waypost.db.crud import Page
 from waypost.db.schema import accounts, api_keys, links, plans, sessions
+from waypost.http.mail import Email
 from waypost.items.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
 
 
@@ -97,19 +98,22 @@ def list_accounts(context: PageContext) -> Response:
 
 @pages.get("/dashboard/admin/accounts/new")
 def show_new_form(context: PageContext) -> Response:
-    return _new_page(context, Form({"plan": ops.REGISTERED_PLAN}))
+    return _new_page(context, Form({"plan": ops.REGISTERED_PLAN, "send": "on"}))
 
 
 @pages.post("/dashboard/admin/accounts/new", resumable=True)
 def add_account(context: PageContext) -> Response:
-    """Create an account whose owner chooses the password with a link, which is shown once."""
+    """Create an account whose owner chooses the password with a link, which is sent by e-mail, and shown once."""
     form = context.form()
     password = credentials.hash_password(credentials.new_password())
     account = context.submit(form, NewAccount, lambda tx, fields: ops.add(tx, password=password, **fields))
     if account is None:
         return _new_page(context, form, status=400)
     link = context.read(lambda tx: email_links.welcome_link(tx, context.settings.dashboard, account.id))
-    return _account_page(context, account.id, link=link, is_new=True)
+    is_sent = bool(form.text("send")) and context.mailer.can_send
+    if is_sent:
+        login_changes.send_limited(context, _welcome(context, account, link))
+    return _account_page(context, account.id, link=link, about="sent" if is_sent else "new")
 
 
 @pages.get("/dashboard/admin/accounts/{id:int}")
@@ -202,16 +206,22 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message="Two-factor authentication was removed.")
 
 
+def _welcome(context: PageContext, account: ops.Account, link: str) -> Email:
+    return emails.with_link(context, account.email, context.language, emails.WELCOME, link, username=account.username)
+
+
 def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     plans = context.read(ops.all_plans)
     names = [(plan.name, plan_name(plan.name)) for plan in plans]
-    return context.render("admin/account_new.html", status=status, form=form, plans=names)
+    return context.render(
+        "admin/account_new.html", status=status, form=form, plans=names, can_send=context.mailer.can_send
+    )
 
 
-def _account_page(context: PageContext, id: int, *, link: str = "", is_new: bool = False, **errors: Any) -> Response:
+def _account_page(context: PageContext, id: int, *, link: str = "", about: str = "", **errors: Any) -> Response:
     """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message.
 
-    `link` is shown once; with `is_new` it is that of an account without a password.
+    `link` is shown once. If it is that of a new account, `about` is "sent" if its owner gets it by e-mail, else "new".
     """
     account, plans, due, factor, use = context.read(
         lambda tx: (
@@ -230,7 +240,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", is_new: bool
         use=use,
         plans=[(plan.name, plan_name(plan.name)) for plan in plans],
         link=link,
-        is_new=is_new,
+        about=about,
         deletion_due=due,
         has_factor=factor is not None,
         **{**forms, "refusal": "", **errors},

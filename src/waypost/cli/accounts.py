@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from sqlalchemy import Connection
@@ -43,9 +43,22 @@ def add_account(
         int | None,
         typer.Option(min=1, max=MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
     ] = None,
+    invite: Annotated[
+        bool,
+        typer.Option(
+            "--invite",
+            help="Create no password and no API key, but a link with which the owner chooses a password within a week."
+            " It is printed, and sent by e-mail if that is configured.",
+        ),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Create an account with an API key. The first account becomes the owner."""
+    if invite:
+        if password is not None:
+            raise typer.BadParameter("the owner chooses the password: leave it out", param_hint="--password")
+        _invite(_NewLogin(email, username, plan, rate_limit), json=json)
+        return
     with access.database() as database:
         created = new_accounts.create_account(
             database, email=email, username=username, password=password, plan=plan, rate_limit=rate_limit
@@ -56,6 +69,28 @@ def add_account(
     owner = f"{created.username} <{created.email}>"
     console.stdout.print(f"Account {owner} created. These credentials are shown only once:")
     console.stdout.print(f"  password  {created.password}\n  API key   {created.apikey}")
+
+
+class _NewLogin(NamedTuple):
+    email: str
+    username: str
+    plan: str
+    rate_limit: int | None
+
+
+def _invite(login: _NewLogin, *, json: bool) -> None:
+    from waypost.admin import invitations  # noqa: PLC0415  # loads the texts of e-mail
+
+    with access.database() as database:
+        invitation = invitations.invite(access.settings(), database, **login._asdict())
+    if json:
+        console.as_json(asdict(invitation))
+        return
+    owner = f"{invitation.username} <{invitation.email}>"
+    console.stdout.print(f"Account {owner} created. Its owner chooses a password with this link, within a week:")
+    console.stdout.print(f"  {invitation.link}", soft_wrap=True)
+    hint = "It was also sent by e-mail." if invitation.sent else "E-mail is not configured: send the link yourself."
+    console.stdout.print(hint)
 
 
 @account.command("list")

@@ -178,6 +178,14 @@ REGISTRATION = Message(
     gettext_noop("Create account"),
     _HOUR,
 )
+WELCOME = Message(
+    gettext_noop("Your %(service)s account"),
+    gettext_noop(
+        "An account of %(service)s was created for you. Your username is %(username)s. Choose your password here within"
+        " 7 days:"
+    ),
+    gettext_noop("Choose your password"),
+)
 EXISTING_ACCOUNT = Message(
     gettext_noop("Your %(service)s account"),
     gettext_noop("An account was requested with this e-mail address, which already has one. Sign in here:"),
