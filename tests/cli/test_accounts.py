@@ -94,13 +94,34 @@ def test_account_list_shows_accounts(run_migrated: RunCommand) -> None:
     run_migrated(*ANA)
     run_migrated("account", "add", "--email", f"{name}@subdomain.example.com", "--username", name)
     accounts = run_migrated("account", "list", "--json").json
+    use = {"deletion", "last_active", "links", "storage_limit", "storage_percent", "stored"}
     fields = {"email", "expires", "id", "owner", "plan", "registered", "status", "suspended", "username"}
-    assert accounts[0].keys() == fields
+    assert accounts[0].keys() == fields | use
     assert accounts[0]["expires"] == "9999-12-31 23:59:59"
     assert _DAY.match(accounts[0]["registered"])
     lines = run_migrated("account", "list").out.splitlines()
-    assert lines[0].split() == ["id", "username", "email", "plan", "owner", "suspended", "registered"]
+    use_columns = ["links", "stored", "storage_percent", "last_active"]
+    state_columns = ["owner", "suspended", "deletion", "registered"]
+    assert lines[0].split() == ["id", "username", "email", "plan", *use_columns, *state_columns]
     assert lines[2].split()[:3] == ["2", name, f"{name}@subdomain.example.com"]
+
+
+def test_account_list_shows_their_use(run_migrated: RunCommand) -> None:
+    key = run_migrated(*ANA, "--password", "a long password", "--json").json["apikey"]
+    assert _use(run_migrated) == (0, 0, None, None, None)
+    run_migrated("plan", "change", "free", "--storage-limit", 40)
+    assert _admin_page("ana", "a long password") == 200
+    with opened() as client:
+        headers = {"Authorization": f"Bearer {key}"}
+        client.post("/api/url/add", headers=headers, json={"url": "https://shop.example/"})
+        client.post("/api/files/upload/a.txt", headers=headers, content=b"12345678901")
+    links, stored, limit, percent, active = _use(run_migrated)
+    assert (links, stored, limit, percent, bool(_DAY.match(active))) == (1, 11, 40, 27.5, True)
+
+
+def _use(run_migrated: RunCommand) -> tuple[Any, ...]:
+    account = run_migrated("account", "list", "--json").json[0]
+    return tuple(account[name] for name in ("links", "stored", "storage_limit", "storage_percent", "last_active"))
 
 
 def test_suspended_account_is_rejected_until_undo(run_migrated: RunCommand) -> None:
@@ -241,9 +262,9 @@ def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
     )
     plans = run_migrated("plan", "list", "--json").json
     free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
-    assert plans[:2] == [free, created]
+    assert plans[:2] == [{**free, "accounts": 0}, {**created, "accounts": 0}]
     assert (plans[2]["status"], plans[2]["storage_limit"]) == ("free", 5000)
-    assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-", "-"]
+    assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-", "-", "0"]
 
     key = run_migrated(*ANA, "--plan", "gold", "--json").json["apikey"]
     assert [status(key) for _ in range(3)] == [200, 200, 429]

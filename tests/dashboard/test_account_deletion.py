@@ -129,6 +129,7 @@ def test_administrator_deletes_account_and_cancels_in_dashboard(ana: Person, ben
     assert "Wrong password" in dashboard.submit(f"{path}/delete", at=path, password="wrong").text
     assert "scheduled" in dashboard.submit_for_message(f"{path}/delete", at=path, password=PASSWORD)
     assert "will be deleted on" in dashboard.get(path).text
+    assert "Deletion scheduled" in dashboard.get("/admin/accounts?q=ben").text
     assert "not deleted" in dashboard.submit_for_message(f"{path}/cancel-deletion", at=path)
     assert ben.database.read(lambda tx: deletion.due_at(tx, ben.account)) is None
 

@@ -10,11 +10,14 @@ from sqlalchemy import insert
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
-from tests.support.databases import ON_SQLITE
+from tests.support.databases import ON_BOTH_DATABASES, ON_SQLITE
 from tests.support.files import new_file
 from tests.support.logins import service_with_mail
 from tests.support.visits import new_link
 from waypost import __version__
+from waypost.admin import account_use
+from waypost.auth import sessions
+from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts
@@ -263,6 +266,16 @@ def test_accounts_show_their_plan_and_their_use(ana: Person, ben: Person, dashbo
     assert cells[1:3] == ["Free", "1 1 link"]
     assert re.fullmatch(r"\d+ bytes · < 1%", unescape(cells[3]))
     assert re.fullmatch(r"\d+ \w+", cells[4]), "ben used his API key"
+
+
+@ON_BOTH_DATABASES
+def test_last_activity_is_that_of_the_last_sign_in_after_sign_out(ana: Person, ben: Person, dashboard: Browser) -> None:
+    accounts = (ana.account, ben.account)
+    dashboard.submit("/signout", at="/account")
+    assert ana.write(lambda tx: sessions.of(tx, ana.account)) == []
+    use = ana.write(lambda tx: account_use.of(tx, accounts))
+    assert (use[ana.account].last_active or 0) > clock.now() - 60
+    assert use[ben.account].last_active is None
 
 
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:

@@ -1,13 +1,14 @@
-"""Administration pages: accounts, and the use of the installation by them (links, storage, last activity)."""
+"""Administration pages: accounts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
+from waypost.admin import account_use
+from waypost.admin.account_use import AccountUse
 from waypost.api.request_body import Body
 from waypost.api.types import Line
 from waypost.auth import two_factor
@@ -17,53 +18,9 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.localized_names import plan_name
 from waypost.dashboard.routing import Router
-from waypost.db import page_counters
 from waypost.db.crud import Page
-from waypost.db.schema import accounts, api_keys, links, plans, sessions
 from waypost.http.mail import Email
 from waypost.items.accounts import deletion, email_links, emails, login_changes, lost_phone, ops, proof
-
-
-@dataclass(frozen=True)
-class AccountUse:
-    """`stored` bytes of `storage_limit` (None: unlimited).
-
-    `last_active` is the last use of a session or API key that still exists, in seconds; None if there is none.
-    """
-
-    links: int
-    stored: int
-    storage_limit: int | None
-    last_active: int | None
-
-    @property
-    def storage_percent(self) -> str:
-        """The share of the limit that is used, such as `24` or `< 1`; "" without a limit."""
-        if not self.storage_limit:
-            return ""
-        percent = round(100 * self.stored / self.storage_limit)
-        return "< 1" if self.stored and not percent else str(percent)
-
-
-def use_of(tx: Connection, ids: Sequence[int]) -> Mapping[int, AccountUse]:
-    """Return the use of each account."""
-    counts = page_counters.totals(tx, ids, links.name)
-    query = select(accounts.c.id, accounts.c.stored, plans.c.storage_limit).join(plans, plans.c.id == accounts.c.plan)
-    active = _last_active(tx, ids)
-    return {
-        account: AccountUse(counts.get(account, 0), stored, limit, active.get(account))
-        for account, stored, limit in tx.execute(query.where(accounts.c.id.in_(ids)))
-    }
-
-
-def _last_active(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
-    newest: dict[int, int] = {}
-    for table, column in ((sessions, sessions.c.seen), (api_keys, api_keys.c.last_used)):
-        query = select(table.c.account, func.max(column)).where(table.c.account.in_(ids)).group_by(table.c.account)
-        for account, second in tx.execute(query):
-            newest[account] = max(newest.get(account, 0), second or 0)
-    return {account: second for account, second in newest.items() if second}
-
 
 pages = Router(admin_only=True)
 
@@ -90,7 +47,7 @@ def list_accounts(context: PageContext) -> Response:
 
     def work(tx: Connection) -> tuple[Page[ops.Account], Mapping[int, AccountUse]]:
         page = ops.page(tx, context.page_request(), q=q)
-        return page, use_of(tx, [account.id for account in page.items])
+        return page, account_use.of(tx, [account.id for account in page.items])
 
     page, use = context.read(work)
     return context.render_list("admin/accounts.html", page, q=q, use=use)
@@ -229,7 +186,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", about: str =
             ops.all_plans(tx),
             deletion.due_at(tx, id),
             two_factor.of(tx, id),
-            use_of(tx, [id])[id],
+            account_use.of(tx, [id])[id],
         )
     )
     forms = {"plan_form": Form({"plan": account.plan}), "factor_form": Form({}), "deletion_form": Form({})}

@@ -1,13 +1,14 @@
 """The `waypost account` commands: accounts and their API keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from sqlalchemy import Connection
 
-from waypost.admin import new_accounts
+from waypost.admin import account_use, new_accounts
+from waypost.admin.account_use import AccountUse
 from waypost.auth import api_keys, sessions
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import access, console
@@ -95,10 +96,21 @@ def _invite(login: _NewLogin, *, json: bool) -> None:
 
 @account.command("list")
 def list_accounts(json: AsJson = False) -> None:
-    """List all accounts."""
+    """List all accounts, with their links and the bytes of their files.
+
+    `storage_percent` is the share of the storage limit of the plan, `last_active` the last sign-in or use of a key.
+    """
+
+    def work(tx: Connection) -> tuple[list[Account], Mapping[int, AccountUse]]:
+        everyone = ops.everyone(tx)
+        return everyone, account_use.of(tx, [account.id for account in everyone])
+
     with access.database() as database:
-        rows = [_account_row(account) for account in database.read(ops.everyone)]
-    console.print_rows(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"), json=json)
+        listed, use = database.read(work)
+    rows = [{**_account_row(account), **_use_row(use[account.id])} for account in listed]
+    use_columns = ("links", "stored", "storage_percent", "last_active")
+    columns = ("id", "username", "email", "plan", *use_columns, "owner", "suspended", "deletion", "registered")
+    console.print_rows(rows, columns, json=json)
 
 
 @account.command("show")
@@ -380,6 +392,14 @@ def _end(tx: Connection, account: int, ids: Sequence[int]) -> int:
 def _account_row(account: Account) -> dict[str, Any]:
     expires = clock.NEVER if account.expires is None else clock.text(account.expires)
     return {**asdict(account), "expires": expires, "registered": clock.text(account.registered)}
+
+
+def _use_row(use: AccountUse) -> dict[str, Any]:
+    percent = None if use.storage_percent is None else round(use.storage_percent, 1)
+    times = (use.last_active, use.deletion_due)
+    active, deletion_due = (None if second is None else clock.text(second) for second in times)
+    storage = {"stored": use.stored, "storage_limit": use.storage_limit, "storage_percent": percent}
+    return {"links": use.links, **storage, "last_active": active, "deletion": deletion_due}
 
 
 def _key_row(key: Key) -> dict[str, Any]:

@@ -115,9 +115,9 @@ def delete_plan(name: _PlanArgument) -> None:
 
 @plan.command("list")
 def list_plans(json: AsJson = False) -> None:
-    """List all plans."""
+    """List all plans, with the number of accounts that have them."""
     with access.database() as database:
-        rows = [asdict(plan) for plan in database.read(ops.all_plans)]
-    console.print_rows(
-        rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit", "item_limit"), json=json
-    )
+        plans, uses = database.read(lambda tx: (ops.all_plans(tx), ops.plan_uses(tx)))
+    rows = [{**asdict(plan), "accounts": uses.get(plan.id, 0)} for plan in plans]
+    limits = ("rate_limit", "upload_limit", "storage_limit", "item_limit")
+    console.print_rows(rows, ("id", "name", "status", *limits, "accounts"), json=json)
