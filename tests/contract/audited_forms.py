@@ -311,6 +311,10 @@ ADMINISTRATION: Sequence[Sent] = (
     Sent(f"{_ADMIN}/plan", ["account.updated"], {"plan": "free"}, _ADMIN),
     *(Sent(f"{_ADMIN}/suspend", events, {"suspended": "yes"}, _ADMIN) for events in (["account.suspended"], [])),
     Sent(f"{_ADMIN}/suspend", ["account.resumed"], {"suspended": ""}, _ADMIN),
+    *(
+        Sent(f"{_ADMIN}/rights", ["account.updated"], {"admin": admin, "rights_password": PASSWORD}, _ADMIN)
+        for admin in ("yes", "no")
+    ),
     Sent(f"{_ADMIN}/reset", ["account.reset_link_created"], at=_ADMIN, status=200),
     Sent(f"{_ADMIN}/delete", ["account.deletion_scheduled"], {"password": PASSWORD}, _ADMIN),
     Sent(f"{_ADMIN}/cancel-deletion", ["account.deletion_canceled"], at=_ADMIN),

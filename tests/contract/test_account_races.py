@@ -18,6 +18,7 @@ from tests.support.server import at_once
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.auth.api_keys import MAX_KEYS
 from waypost.core import credentials
+from waypost.core.errors import Problem
 from waypost.db.schema import accounts
 from waypost.db.signing import installation_signer
 from waypost.items.accounts import ops
@@ -116,6 +117,22 @@ def test_concurrent_changes_of_the_second_factor_leave_ten_recovery_codes(servic
         factor = service.database.read(lambda tx, owner=account: two_factor.of(tx, owner))  # type: ignore[misc]
         assert factor is not None
         assert factor.codes == 10
+
+
+def test_administrators_that_remove_each_others_rights_leave_one(service: Service) -> None:
+    def change(account: int, *, admin: bool) -> int:
+        try:
+            service.database.write(lambda tx: ops.set_admin(tx, account, admin=admin))
+        except Problem as problem:
+            assert "only administrator" in problem.message
+            return 400
+        return 303
+
+    for _ in range(_ROUNDS):
+        assert [change(account, admin=True) for account in (1, 2)] == [303, 303]
+        removals = [partial(change, account, admin=False) for account in (1, 2)]
+        assert _all_at_once(removals) == {303: 1, 400: 1}
+    assert [change(1, admin=True), change(2, admin=False)] == [303, 303]
 
 
 def test_plan_name_is_taken_once(service: Service) -> None:

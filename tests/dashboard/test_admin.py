@@ -18,6 +18,7 @@ from waypost import __version__
 from waypost.admin import account_use
 from waypost.auth import sessions
 from waypost.core import clock
+from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.db.schema import accounts
@@ -92,12 +93,27 @@ def test_admin_pages_return_404_for_ordinary_users(
 
 
 def test_admin_role_is_granted_and_revoked(
-    ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser, database: Database
+    ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser
 ) -> None:
-    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
-    assert ben_dashboard.get("/admin/accounts").status_code == 200
-    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=False))
+    path = f"/admin/accounts/{ben.account}"
+    wrong = dashboard.submit(f"{path}/rights", at=path, admin="yes", rights_password="wrong")
+    assert (wrong.status_code, "Wrong password." in wrong.text) == (400, True)
     assert ben_dashboard.get("/admin/accounts").status_code == 404
+    assert dashboard.submit_for_message(f"{path}/rights", at=path, rights_password=PASSWORD, admin="yes") == "Saved."
+    assert ben_dashboard.get("/admin/accounts").status_code == 200
+    own = f"/admin/accounts/{ana.account}"
+    refused = dashboard.submit(f"{own}/rights", at=path, rights_password=PASSWORD, admin="no")
+    assert (refused.status_code, "You cannot change your own admin rights." in refused.text) == (400, True)
+    assert dashboard.submit_for_message(f"{path}/rights", at=path, rights_password=PASSWORD, admin="no") == "Saved."
+    assert ben_dashboard.get("/admin/accounts").status_code == 404
+
+
+def test_only_administrator_keeps_the_admin_rights(ana: Person, ben: Person, database: Database) -> None:
+    with pytest.raises(Problem, match="This is the only administrator"):
+        database.write(lambda tx: ops.set_admin(tx, ana.account, admin=False))
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
+    database.write(lambda tx: ops.set_admin(tx, ana.account, admin=False))
+    assert [account.username for account in database.read(ops.everyone) if account.owner] == ["ben"]
     assert dashboard.get("/admin/accounts").status_code == 200
 
 

@@ -146,6 +146,27 @@ def create_reset_link(context: PageContext, id: int) -> Response:
     return _account_page(context, id, link=link)
 
 
+@pages.post("/dashboard/admin/accounts/{id:int}/rights")
+def change_rights(context: PageContext, id: int) -> Response:
+    """Give another account admin rights, or remove them, with the administrator's password."""
+    form = context.form()
+
+    def work() -> None:
+        proof.require_password(context, form, field="rights_password")
+        context.write(change)
+
+    def change(tx: Connection) -> None:
+        account = ops.get(tx, id)
+        if account.id == context.account:
+            raise invalid("", "You cannot change your own admin rights.")
+        ops.set_admin(tx, account.id, admin=form.text("admin") == "yes")
+
+    form.attempt(work)
+    if form.errors:
+        return _account_page(context, id, rights_form=form, refusal=form.errors.get("", ""))
+    return context.redirect(f"{_ACCOUNTS}/{id}", message="Saved.")
+
+
 @pages.post("/dashboard/admin/accounts/{id:int}/remove-two-factor")
 def remove_two_factor(context: PageContext, id: int) -> Response:
     """Remove a lost second factor of another account, with the administrator's password, and tell its owner."""
@@ -176,7 +197,7 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 
 
 def _account_page(context: PageContext, id: int, *, link: str = "", about: str = "", **errors: Any) -> Response:
-    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `deletion_form` or `refusal`, a message.
+    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `rights_form`, `deletion_form` or `refusal`, a message.
 
     `link` is shown once. If it is that of a new account, `about` is "sent" if its owner gets it by e-mail, else "new".
     """
@@ -189,7 +210,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", about: str =
             account_use.of(tx, [id])[id],
         )
     )
-    forms = {"plan_form": Form({"plan": account.plan}), "factor_form": Form({}), "deletion_form": Form({})}
+    forms = {name: Form({}) for name in ("factor_form", "rights_form", "deletion_form")}
     return context.render(
         "admin/account.html",
         status=400 if errors else 200,
@@ -200,5 +221,5 @@ def _account_page(context: PageContext, id: int, *, link: str = "", about: str =
         about=about,
         deletion_due=due,
         has_factor=factor is not None,
-        **{**forms, "refusal": "", **errors},
+        **{**forms, "plan_form": Form({"plan": account.plan}), "refusal": "", **errors},
     )

@@ -30,6 +30,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, plans
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.db.statements import TypedSelect
+from waypost.items.accounts import deletion
 
 
 def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> None:
@@ -230,8 +231,10 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
 def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
     """Give an account admin rights, or remove them. The first account has them from the start.
 
-    Raises NOT_FOUND if it was deleted.
+    Raises INVALID for the only administrator among other accounts, NOT_FOUND if it was deleted.
     """
+    if not admin:
+        deletion.require_other_administrator(tx, account)
     account_rows.change(tx, account, "admin", {"owner": admin})
 
 
