@@ -5,12 +5,14 @@ import shutil
 from collections.abc import Callable
 from email.message import Message
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 import time_machine
+from PIL import Image
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
@@ -209,6 +211,27 @@ def test_only_image_without_download_limit_has_preview(ana: Person, service: Asg
         preview = open_page(service, f"file-{number}?preview=1")
         assert (preview.content == content) is has_preview
         assert click_totals(ana, f"/file/{file}") == {}
+
+
+def _png(width: int, height: int) -> bytes:
+    out = BytesIO()
+    Image.new("RGB", (width, height)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_page_reserves_the_place_of_its_picture(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "wide.png", _png(900, 600), custom="wide")
+    new_file(ana, "tall.png", _png(600, 900), custom="tall")
+    new_file(ana, "broken.png", PNG[:12], custom="broken")
+    tags = [
+        re.sub(r"\s+", " ", open_page(service, alias).text.partition("<img ")[2].partition(">")[0])
+        for alias in ("wide", "tall", "broken")
+    ]
+    assert tags == [
+        'class="preview" src="/wide?preview=1" alt="Preview of wide.png" width="900" height="600"',
+        'class="preview inset" src="/tall?preview=1" alt="Preview of tall.png" width="600" height="900"',
+        'class="preview" src="/broken?preview=1" alt="Preview of broken.png"',
+    ]
 
 
 def test_head_request_takes_no_download(ana: Person, service: AsgiClient) -> None:

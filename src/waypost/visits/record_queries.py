@@ -33,6 +33,7 @@ from waypost.core.settings import ROOT_PAGE, Settings
 from waypost.db.change_log import Name
 from waypost.db.schema import accounts, aliases, bios, domains, files, links, qrs
 from waypost.db.statements import DriverSelect
+from waypost.http.picture_headers import Size
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.media.qrcode import payloads
@@ -41,7 +42,7 @@ from waypost.urls import hostnames
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.link_record import LINK_COLUMNS, Interstitials, LinkView, link_of, read_link
-from waypost.visits.picture_sizes import Size, read_sizes
+from waypost.visits.picture_sizes import read_sizes
 
 _URL_FIELDS = ("url", "link", "image", "site")
 """The fields of a bio block that can hold a URL."""

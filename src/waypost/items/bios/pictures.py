@@ -14,12 +14,13 @@ from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
 from waypost.api.context import RequestBudget, RequestContext
 from waypost.core.errors import in_entry, invalid
 from waypost.db.schema import bio_pictures
+from waypost.http.picture_headers import WEBP_BYTES, Size, size_of
 from waypost.items.bios import picture_names
 from waypost.items.bios.blocks import Block
 from waypost.items.bios.picture_names import BLOCK_PARTS, DATA_PREFIX, NAME, is_copy, is_name
 from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
-from waypost.visits.picture_sizes import HEADER_BYTES, Size, read_sizes, size_of
+from waypost.visits.picture_sizes import read_sizes
 
 _c = bio_pictures.c
 MAX_BYTES = 8 * 1024 * 1024
@@ -85,7 +86,7 @@ def url_of(name: str, url: str) -> str:
 
 def _size_of_copy(url: str) -> Size | None:
     """Return the size of a new picture; None for invalid Base64, which a browser could send."""
-    end = len(DATA_PREFIX) + HEADER_BYTES * 4 // 3
+    end = len(DATA_PREFIX) + WEBP_BYTES * 4 // 3
     try:
         return size_of(base64.b64decode(url[len(DATA_PREFIX) : end]))
     except ValueError:

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from waypost.core.errors import Problem
+from waypost.http.picture_headers import Size
 from waypost.items.bios import blocks, embeds, pictures
 from waypost.items.bios.blocks import Block
 from waypost.items.bios.form_blocks import PageForm
@@ -23,7 +24,6 @@ from waypost.media.qrcode import vcard
 from waypost.media.qrcode.payloads import Content
 from waypost.urls.url_parts import origin_of
 from waypost.visits import responses
-from waypost.visits.picture_sizes import Size
 from waypost.visits.record_queries import BioView
 from waypost.visits.responses import PAGE_HEADERS
 

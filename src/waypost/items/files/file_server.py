@@ -20,6 +20,7 @@ from waypost.db.signing import Signer
 from waypost.http import file_names
 from waypost.http.client_ip import UNKNOWN
 from waypost.http.conditional import Validators
+from waypost.http.picture_headers import HEADER_BYTES, Size, size_of
 from waypost.items.files import download_grants, range_response
 from waypost.items.files.download_grants import DownloadEnd, DownloadGrant, Visitor
 from waypost.items.files.range_response import ByteBudget, ByteRange, RangeResponse, Unsatisfiable, budget_step
@@ -39,6 +40,7 @@ LIFE_SECONDS = 86_400
 _VISITOR, _UNLOCKED = "download visitor", "unlocked file"
 _log = structlog.get_logger("download")
 _PRESIGNED_SECONDS = 60
+_HEADER_SECONDS = 1  # without the size of its picture, a page has a place of a usual shape
 _UNSATISFIABLE = 416
 _NOBODY = Visitor(b"", None)
 _SETTLE_SECONDS = (0, 0.1, 0.4)
@@ -130,6 +132,20 @@ async def serve_preview(request: Request, services: Services, file: FileView) ->
 
     budget = ByteBudget(file.size, more=allow, finish=ignore)
     return _range_response(services, file, blob, parts, budget)
+
+
+async def picture_size(services: Services, file: FileView) -> Size | None:
+    """Return the width and height of a picture from its first bytes; None if they cannot be read soon."""
+    try:
+        async with asyncio.timeout(_HEADER_SECONDS):
+            blob = await services.store.open(file.object)
+            try:
+                chunks = [chunk async for chunk in blob.read(0, min(HEADER_BYTES, file.size))]
+            finally:
+                blob.close()
+    except (ObjectNotFound, StorageUnavailable, TimeoutError):
+        return None
+    return size_of(b"".join(chunks))
 
 
 def set_visitor_cookie(response: Response, visitor: Visitor, file: FileView, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from waypost.db.database import Database
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.download_grants import DownloadEnd, DownloadGrant, Visitor
 from waypost.items.files.file_server import VISITOR_COOKIE
-from waypost.items.files.public import is_expired, late_outcome, page_outcome, show_file, shows_page
+from waypost.items.files.public import has_preview, is_expired, late_outcome, page_outcome, show_file, shows_page
 from waypost.storage.store import ObjectNotFound, Store
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
@@ -61,14 +61,17 @@ class FileVisits:
         )
 
     def outcome(self, _: VisitService, visit: VisitRequest, file: FileView, _blocked: Blocklist) -> Outcome:
-        """Return the outcome of a visit: the page or the bytes. Passwords and unusual queries need the request."""
+        """Return the outcome of a visit: the page or the bytes.
+
+        Passwords, unusual queries, and pictures, whose size is in their bytes, need the request.
+        """
         if is_expired(file, clock.now()):
             return late_outcome(file)
         show = partial(show_file, file=file)
         if file.password is not None or visit.query not in ("", _DOWNLOAD):
             return NeedsRequest(show)
         if shows_page(visit, is_download=visit.query == _DOWNLOAD):
-            return self._page(visit, file)
+            return NeedsRequest(show) if has_preview(file) else self._page(visit, file)
         return NeedsRequest(show, content=partial(self._download, visit, file))
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db.signing import Signer
 from waypost.http import media_types
+from waypost.http.picture_headers import Size
 from waypost.items.files import download_grants, file_server
 from waypost.items.files.file_server import UNLOCKED_COOKIE, set_cookie
 from waypost.urls.short_urls import alias_path, report_url, short_url
@@ -56,7 +57,8 @@ async def preview_file(request: Request, services: Services, file: FileView) -> 
     if wants_json(request):
         details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
         return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
-    return file_page(request, services.pages, file=file, settings=services.settings, left=left)
+    picture = await _picture_size(services, file)
+    return file_page(request, services.pages, file=file, settings=services.settings, left=left, picture=picture)
 
 
 def has_password(file: FileView) -> bool:
@@ -68,12 +70,13 @@ async def _visit_unlocked(
     request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> Response:
     query = request.query_params
-    if query.get("preview") == "1" and _has_preview(file):
+    if query.get("preview") == "1" and has_preview(file):
         response = await file_server.serve_preview(request, services, file)
         return response or services.pages.refuse(request, "gone", kind="file")
     if shows_page(visit, is_download=_wants_bytes(request)):
-        left = await _downloads_left(services, file)
-        return await writers.respond(request, services, visit, page_outcome(visit, file, services.settings, left))
+        left, picture = await _downloads_left(services, file), await _picture_size(services, file)
+        outcome = page_outcome(visit, file, services.settings, left, picture)
+        return await writers.respond(request, services, visit, outcome)
     response = await file_server.serve(request, services, visit, file, signer)
     return response or await writers.respond(request, services, visit, late_outcome(file))
 
@@ -83,6 +86,11 @@ async def _downloads_left(services: Services, file: FileView) -> int | None:
     if file.maxdownloads is None:
         return None
     return await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+
+
+async def _picture_size(services: Services, file: FileView) -> Size | None:
+    """Return the size of the picture that the page shows; None without one, or if it cannot be read."""
+    return await file_server.picture_size(services, file) if has_preview(file) else None
 
 
 async def _is_unlocked(
@@ -101,16 +109,19 @@ def shows_page(visit: VisitRequest, *, is_download: bool) -> bool:
     return (visit.wants_page and not is_download) or not (visit.is_click or visit.is_head)
 
 
-def page_outcome(visit: VisitRequest, file: FileView, settings: Settings, left: int | None) -> Outcome:
+def page_outcome(
+    visit: VisitRequest, file: FileView, settings: Settings, left: int | None, picture: Size | None = None
+) -> Outcome:
     """Return the page. A visit counts when it gets the bytes, so that of a click is not logged here.
 
-    `left`: number of downloads, for a file with a limit.
+    `left`: number of downloads, for a file with a limit. `picture`: the size of the picture on the page.
     """
     if left == 0:
         return late_outcome(file)
     log = () if visit.is_click else (JournalFields(_target(file)),)
     changes = None if file.expiry is None else time_left(file.expiry, clock.now()).until
-    return Page(partial(file_page, file=file, settings=settings, left=left), log, expiry=changes, left=left)
+    render = partial(file_page, file=file, settings=settings, left=left, picture=picture)
+    return Page(render, log, expiry=changes, left=left)
 
 
 class TimeLeft(NamedTuple):
@@ -148,16 +159,22 @@ def _expiry_reason(file: FileView) -> ExpiryReason:
 
 
 def file_page(
-    request: Request, pages: PageRenderer, *, file: FileView, settings: Settings, left: int | None = None
+    request: Request,
+    pages: PageRenderer,
+    *,
+    file: FileView,
+    settings: Settings,
+    left: int | None = None,
+    picture: Size | None = None,
 ) -> Response:
     """Return the page. Its OpenGraph tags describe the file to chats that show a preview of a pasted link.
 
-    `left`: number of downloads, for a file with a limit.
+    `left`: number of downloads, for a file with a limit. `picture`: the size of the picture on the page.
     """
     domain: DomainView | None = request.scope.get(DOMAIN_KEY)
     scheme = (domain.scheme or None) if domain else None
     url = short_url(settings.base, file.host, scheme, file.alias)
-    is_public_picture = _has_preview(file) and file.password is None
+    is_public_picture = has_preview(file) and file.password is None
     context: dict[str, Any] = {
         "title": file.name,
         "file": file,
@@ -172,7 +189,8 @@ def file_page(
         },
         "url": url,
         "picture": f"{url}?preview=1" if is_public_picture else "",
-        "preview": f"{alias_path(file.alias)}?preview=1" if _has_preview(file) else "",
+        "preview": f"{alias_path(file.alias)}?preview=1" if has_preview(file) else "",
+        "size": picture,
         "download": _download_path(file),
         "report": report_url(settings.base, file.host, scheme, file.alias),
     }
@@ -190,7 +208,7 @@ def _target(file: FileView) -> bytes:
     return journal.item_fields(file.account, "file", file.id)
 
 
-def _has_preview(file: FileView) -> bool:
+def has_preview(file: FileView) -> bool:
     """Return whether the page shows the image. With a download limit it does not: the image would be a download."""
     return file.mime in media_types.IMAGES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
 
