@@ -36,6 +36,7 @@ from waypost.clicks.ingest import read_barrier
 from waypost.core.languages import PSEUDO_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.db.database import Database
+from waypost.email_reports import ops as email_reports
 from waypost.items.moderation import blocklist, reports
 from waypost.server.app import build
 
@@ -216,8 +217,13 @@ def _fill(person: Person, settings: Settings) -> list[FormPage]:
     for n in range(3):
         person.add("url", url=f"https://target.example/{'long' * 50}", title=f"Link {n}" * 20)
     person.write(_lengthen)
+    person.write(partial(_add_report, account=person.account))
     read_barrier.require(settings.journal_dir, person.database)
     return forms
+
+
+def _add_report(tx: Connection, account: int) -> None:
+    email_reports.add(tx, account, email="ana@example.com", every="week", language="en", timezone="UTC")
 
 
 def _lengthen(tx: Connection) -> None:

@@ -9,7 +9,7 @@ from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
 from tests.support.databases import ON_SQLITE
-from tests.support.touch import controls_on_each_other, tall_rows
+from tests.support.touch import controls_on_each_other, small_targets, tall_rows
 from tests.support.visits import CHROME
 
 pytestmark = ON_SQLITE
@@ -109,6 +109,17 @@ def test_actions_of_a_row_are_in_a_sheet(phone: Page, address: str, filled: None
     sheet.get_by_role("link", name="Delete").tap()
     expect(phone.get_by_role("dialog").get_by_role("heading", name="Delete")).to_be_visible()
     expect(sheet).to_be_hidden()
+
+
+def test_palette_has_targets_for_fingers_and_a_button_that_closes_it(phone: Page, address: str, filled: None) -> None:
+    sign_in(phone, address)
+    phone.locator("[data-palette]:visible").tap()
+    palette = phone.get_by_role("dialog", name="Command palette")
+    expect(palette.locator(".result").first).to_be_visible()
+    assert controls_on_each_other(phone) == []
+    assert small_targets(phone) == []
+    palette.get_by_role("button", name="Close").tap()
+    expect(palette).to_be_hidden()
 
 
 def test_filters_and_order_are_in_a_sheet_with_their_number(phone: Page, address: str, filled: None) -> None:

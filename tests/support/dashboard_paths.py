@@ -7,9 +7,8 @@ from waypost.server.routers import DASHBOARD_PAGES
 
 _NO_PAGES = re.compile(
     r"export$|\.csv$|\.json$|\.webmanifest$|\.png$|\.js$|\{(?!id:int\})|/qr$(?<!/dashboard/qr)|/phone$|/live$"
-    r"|^/dashboard/reports/\{"
 )
-"""Paths of downloads, images, redirects and parts of other pages, and of reports, which need an e-mail server."""
+"""Paths of downloads, images, redirects and parts of other pages."""
 _VIEWS = (
     *("/dashboard/shares/link/{id:int}", "/dashboard/shares/campaign/1", "/dashboard/shares/bio/1"),
     *("/dashboard/links?q=nothing+matches", "/dashboard/links?status=password&order=click"),
