@@ -75,7 +75,7 @@ def test_dead_link_still_redirects(service: Any, ana: Person, database: Database
     [
         ({"status": 200}, "The destination responds."),
         ({"status": 0}, "The destination cannot be checked."),
-        ({"status": 404, "failing_since": NOW, "failures": 1}, "The destination responds with status 404 since"),
+        ({"status": 404, "failing_since": NOW, "failures": 1}, "The destination has responded with status 404 since"),
         ({**DEAD, "status": 0}, "The destination has not responded since"),
     ],
 )

@@ -113,7 +113,7 @@ def test_errors_of_rows_are_at_their_inputs(ana: Person, dashboard: Browser) -> 
         *("devicetarget.1.link", "deeplink.1.apple", "parameters.2.name"),
     ]
     assert errors["geotarget.2.location"].startswith("By country, row 2: Country must be the English name")
-    assert "These are never met" not in response.text
+    assert "No visitor matches" not in response.text
     assert ana.get("/urls")["data"]["result"] == 0
 
 

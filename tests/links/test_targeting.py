@@ -90,8 +90,8 @@ def test_editor_lists_names_and_warns_of_unknown_ones(ana: Person, dashboard: Br
     page = dashboard.get(f"/links/{link}").text
     assert re.search(r'name="geotarget.location"[^>]*value="Deutschland"[^>]*list="countries"', page)
     assert '<option value="Germany">Germany</option>' in page
-    assert "These are never met: Deutschland." in page
+    assert "No visitor matches Deutschland." in page
     ana.update("url", link, title="New")
     assert ana.details("url", link)["geotarget"] == [{"location": "Deutschland", "link": THERE}]
     ana.update("url", link, geotarget=[{"location": "Germany", "link": THERE}])
-    assert "These are never met" not in dashboard.get(f"/links/{link}").text
+    assert "No visitor matches" not in dashboard.get(f"/links/{link}").text

@@ -83,7 +83,7 @@ _LABELS: Mapping[str, str] = {
     "rate_limit": gettext_noop("API requests per minute"),
     "reason": gettext_noop("Reason"),
     "redirect404": gettext_noop("Redirect for unknown aliases"),
-    "redirectroot": gettext_noop("Redirect for the root URL"),
+    "redirectroot": gettext_noop("Root redirect"),
     "rotation": gettext_noop("Rotation"),
     "scans": gettext_noop("Scans"),
     "scheme": gettext_noop("Protocol"),

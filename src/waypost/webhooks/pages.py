@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from waypost.audit import names
+from waypost.core import clock
 from waypost.core.errors import Problem, invalid
 from waypost.dashboard import forms
 from waypost.dashboard.context import PageContext
@@ -26,6 +27,7 @@ pages = Router()
 _LIST = "/dashboard/webhooks"
 _SHAPE = Shape(lists=("events", "single"), urls=("url",))
 _MAX_OPTIONS = 200
+_SENDING_SECONDS = 60
 Option = tuple[str, str]
 """The value and the text of a choice."""
 _VISITS: Mapping[str, str] = {
@@ -51,7 +53,7 @@ _NEW: Mapping[str, Value] = {
 @pages.get("/dashboard/webhooks")
 def list_webhooks(context: PageContext) -> Response:
     page = context.read(lambda tx: endpoints.page(tx, context.account, context.page_request()))
-    return context.render_list("webhooks/list.html", page)
+    return context.render_list("webhooks/list.html", page, formats=FORMATS)
 
 
 @pages.get("/dashboard/webhooks/new")
@@ -124,7 +126,7 @@ def switch_webhook(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/webhooks/{id:int}/test")
 def test_webhook(context: PageContext, id: int) -> Response:
     context.write(lambda tx: deliveries.send_test(tx, context.account, id))
-    return context.redirect(f"{_LIST}/{id}", message="A test is being sent. Reload the page to see the answer.")
+    return context.redirect(f"{_LIST}/{id}", message="A test is being sent. The answer appears below.")
 
 
 @pages.post("/dashboard/webhooks/{id:int}/replay")
@@ -132,7 +134,7 @@ def replay_webhook(context: PageContext, id: int) -> Response:
     """Send one message again, or all that have failed."""
     delivery = forms.parse_id(context.form().text("delivery"))
     context.write(lambda tx: deliveries.replay(tx, context.account, id, delivery=delivery))
-    return context.redirect(f"{_LIST}/{id}", message="Sent again. Reload the page to see the answers.")
+    return context.redirect(f"{_LIST}/{id}", message="Sent again. The answer appears below.")
 
 
 @pages.get("/dashboard/webhooks/{id:int}/rotate")
@@ -177,8 +179,14 @@ def _page(context: PageContext, id: int, *, secret: str = "") -> Response:
     page, values = context.read(work)
     events = [_event(name) for name in values["endpoint"].events]
     values |= {"events": events, "describe": _event, "state": state, "secret": secret}
+    values |= {"max_replayed": deliveries.MAX_REPLAYED, "is_sending": any(map(_is_sending, page.items))}
     values["format"] = FORMATS[values["endpoint"].format].label
     return context.render_list("webhooks/show.html", page, **values)
+
+
+def _is_sending(delivery: Delivery) -> bool:
+    """Return whether the first attempt is made now. Without a running service, the page waits for a minute only."""
+    return delivery.state == "waiting" and not delivery.attempts and delivery.due > clock.now() - _SENDING_SECONDS
 
 
 def _form_page(context: PageContext, form: Form, id: int | None = None, *, status: int = 200) -> Response:
