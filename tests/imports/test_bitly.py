@@ -11,6 +11,7 @@ from waypost.transfer.imports.planner import Options
 from waypost.transfer.imports.sources import hosted_services, http_reader, registry
 from waypost.transfer.imports.sources.hosted_services import BitlySource
 from waypost.transfer.imports.sources.http_reader import Budgets, RateLimit
+from waypost.transfer.imports.sources.registry import with_shared_hosts
 
 
 def test_bitly_links_come_with_all_aliases_and_clicks_by_day(ana: Person, settings: Settings) -> None:
@@ -46,13 +47,22 @@ def test_clicks_of_bitly_are_not_counted_twice_by_a_later_import(ana: Person, se
     with running(service):
         rows = read_service(ana, settings, service, "bitly", options=Options())
         assert [row.fate for row in rows] == ["create", "impossible", "impossible", "impossible"]
-        assert "host bit.ly=" in rows[2].reason
+        assert "such as bit.ly=" in rows[2].reason
         applied_links(ana, settings)
         rows = read_service(ana, settings, service, "bitly")
         assert [row.fate for row in rows] == ["there", "create", "create", "impossible"]
     links = applied_links(ana, settings)
     assert [links[alias]["clicks"] for alias in ("spring", "spring-24", "3abCdE")] == [7, 0, 0]
     assert len([path for path in service.requests if "clicks" in path]) == 1
+
+
+def test_links_of_a_shared_host_move_to_the_target_unless_another_one_is_named(ana: Person, settings: Settings) -> None:
+    for hosts, expected in ({}, "links.example.com"), ({"bit.ly": ""}, ""):
+        ana.add("domain", domain="https://links.example.com") if not hosts else None
+        options = Options(hosts=with_shared_hosts("bitly", hosts, "links.example.com"))
+        with running(import_services.bitly()) as service:
+            rows = read_service(ana, settings, service, "bitly", options=options)
+        assert [row.host for row in rows if row.alias in ("3abCdE", "spring-24")] == [expected] * 2
 
 
 def test_clicks_by_day_are_bounded_in_sum(ana: Person, settings: Settings) -> None:

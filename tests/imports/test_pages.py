@@ -45,20 +45,20 @@ def test_pages_name_the_domains_of_the_new_links_next_to_their_buttons(ana: Pers
     ana.add("domain", domain="https://links.example.com")
     ana.add("domain", domain="https://other.example.com")
     form = " ".join(dashboard.get("/import/new").text.split())
-    assert re.search(r"Links without a domain get go\.localhost, .{0,200}<button>Preview the import", form)
+    assert re.search(r"Links without a domain get go\.localhost:8000\. .{0,200}<button>Preview the import", form)
     _submit(dashboard, f"short,url\nspring,{SHOP}", mapping="=links.example.com")
     await_import(ana)
-    assert "The short links get the domain links.example.com." in dashboard.get("/import").text
+    assert "The short URLs begin with links.example.com." in dashboard.get("/import").text
     rows = (f"https://links.example.com/a{n},{SHOP}/{n}" for n in range(2))
     file = "\n".join(("short,url", *rows, f"spring,{SHOP}", f"https://elsewhere.example/b,{SHOP}"))
     _submit(dashboard, file)
     await_import(ana)
     page = " ".join(dashboard.get("/import").text.split())
-    text = "The short links get the domains links.example.com, go.localhost."
+    text = "The short URLs begin with one of: links.example.com, go.localhost:8000."
     assert text in page
     assert re.search(text + r".{0,100}<button> Import 3 links", page)
     _apply_plan(ana, 0)
-    assert "The short links get" not in dashboard.get("/import").text
+    assert "The short URLs begin" not in dashboard.get("/import").text
 
 
 def test_import_does_not_change_the_domain_of_the_next_link(
@@ -139,9 +139,9 @@ def test_pair_of_hosts_without_a_host_is_refused(ana: Person, dashboard: Browser
 @pytest.mark.parametrize(
     ("lossy", "lossless", "sentence"),
     [
-        (2, 1202, "2 of 1,204 links lose something."),
-        (1, 1, "One of 2 links loses something."),
-        (1, 0, "The link loses something."),
+        (2, 1202, "2 of 1,204 links cannot be imported completely."),
+        (1, 1, "One of 2 links cannot be imported completely."),
+        (1, 0, "The link cannot be imported completely."),
         (0, 2, ""),
     ],
 )
@@ -157,7 +157,7 @@ def test_plan_tells_how_many_of_all_links_lose_something(
     _submit(dashboard, "alias,url,password\n" + "\n".join(rows), conflicts="replace")
     await_import(ana)
     page = " ".join(dashboard.get("/import").text.split())
-    sentences = re.findall(r"[^<>]* loses? something\.", page)
+    sentences = re.findall(r"[^<>]* imported completely\.", page)
     assert [text.strip() for text in sentences] == ([sentence] if sentence else [])
 
 
@@ -380,7 +380,7 @@ def test_plan_shows_title_address_and_destination_of_each_row(ana: Person, dashb
     rows = [
         re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in re.findall(r"<li>\s*<div>.*?</li>", page, re.DOTALL)
     ]
-    assert re.search(r"Frühling go\.localhost/spring example\.com/shop .*New Row 2", rows[0]), rows
+    assert re.search(r"Frühling go\.localhost:8000/spring example\.com/shop .*New Row 2", rows[0]), rows
     assert "example.com/shop/b" in rows[1]
     assert "Conflict" not in page, "results without rows have no tab"
 

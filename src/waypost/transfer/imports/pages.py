@@ -19,6 +19,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.i18n import format_time, gettext, gettext_noop
 from waypost.dashboard.routing import Router
+from waypost.dashboard.templating import without_scheme
 from waypost.db.schema.imports import SOURCE_NAMES
 from waypost.db.schema.nouns import NOUNS
 from waypost.http.multipart import MultipartReader, Part
@@ -27,7 +28,13 @@ from waypost.transfer.imports import plan_removal, plans, row_changes, runner, u
 from waypost.transfer.imports.plans import Fate
 from waypost.transfer.imports.schemas import NewImport, hosts_of_lines
 from waypost.transfer.imports.sources.csv_files import FIELDS, NO_DESTINATION
-from waypost.transfer.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
+from waypost.transfer.imports.sources.registry import (
+    LABELS,
+    SELF_HOSTED,
+    ServiceOptions,
+    trusted_hosts,
+    with_shared_hosts,
+)
 from waypost.transfer.imports.uploads import ImportFile
 from waypost.urls.validation import is_no_address
 
@@ -104,6 +111,7 @@ def show_import(context: PageContext) -> Response:
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
     links = context.read(lambda tx: plans.links(tx, context.account, [row.line for row in page.items]))
     hosts: Sequence[str] = ()
+    own_address = without_scheme(context.settings.base)
     if plan.state == "planned" and not plan.is_busy:
         hosts = context.read(lambda tx: plans.target_hosts(tx, context.account, plan.id, _MAX_HOSTS + 1))
     return context.render_list(
@@ -112,9 +120,9 @@ def show_import(context: PageContext) -> Response:
         plan=plan,
         summary=summary,
         links=links,
-        target_hosts=[host or context.settings.own_host for host in hosts[:_MAX_HOSTS]],
+        target_hosts=[host or own_address for host in hosts[:_MAX_HOSTS]],
         has_more_hosts=len(hosts) > _MAX_HOSTS,
-        own_host=context.settings.own_host,
+        own_address=own_address,
         fate=fate,
         labels=SOURCE_NAMES,
         kinds=_KINDS,
@@ -235,8 +243,10 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: ImportFile 
     options = replace(new.options, hosts=new.mapping or {})
     zone = ZoneInfo(new.timezone or "UTC")
     if new.service is not None:
-        hosts = trusted_hosts(context.settings)
-        service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
+        last_domain = context.quick_options.last_domain
+        options = replace(options, hosts=with_shared_hosts(new.service, options.hosts, last_domain))
+        trusted = trusted_hosts(context.settings)
+        service_options = ServiceOptions(new.url or "", zone, bool(new.history), trusted)
         runner.read_service(context, new.service, new.key or "", service_options, options, _no_response)
     elif file is not None:
         columns, dates = _columns(new.columnnames or ""), new.dates or formats.date_order(context.region)

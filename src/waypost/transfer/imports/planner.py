@@ -313,7 +313,7 @@ class _Planner:
         try:
             return hostnames.resolve_domain(tx, self._account, target, settings=self._settings) if target else OWN
         except Problem as problem:
-            hint = f"Import its links to another domain, such as host {name}=go.example.com."
+            hint = f"Add it, or move its links to another domain, such as {name}=go.example.com."
             problem.message = f"{target} is not one of your branded domains. {hint}"
             raise
 

@@ -1,6 +1,6 @@
 """The services with an API as sources of imports: what each needs. Files are in `file_source`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -22,6 +22,12 @@ Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "shor
 LABELS: Mapping[Service, str] = {service: SOURCE_NAMES[service] for service in get_args(Service)}
 SELF_HOSTED = frozenset({"chhoto", "kutt", "shlink", "yourls"})
 """The services of which everyone runs an own server, whose URL is needed."""
+_SHARED_HOSTS: Mapping[Service, Sequence[str]] = {
+    "bitly": ("bit.ly", "j.mp"),
+    "dub": ("dub.sh",),
+    "rebrandly": ("rebrand.ly",),
+}
+"""The hosts of a service that all its users share, so that no account here can have them as domains."""
 _WITH_HISTORY = frozenset({"bitly", "shlink", "yourls"})
 
 
@@ -42,6 +48,11 @@ class ServiceOptions:
 def trusted_hosts(settings: Settings) -> HostPorts:
     """Return the hosts and ports of the own network from which accounts may import."""
     return setting_urls.host_ports(settings.import_hosts)
+
+
+def with_shared_hosts(service: Service, hosts: Mapping[str, str], target: str) -> Mapping[str, str]:
+    """Return the hosts with those that all users of a service share, which move to `target` unless they are there."""
+    return {**dict.fromkeys(_SHARED_HOSTS.get(service, ()), target), **hosts}
 
 
 def hosts_of(url: str) -> HostPorts:
