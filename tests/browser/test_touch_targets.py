@@ -121,7 +121,7 @@ def test_palette_has_targets_for_fingers_and_a_button_that_closes_it(phone: Page
     close = palette.get_by_role("button", name="Close")
     box = close.bounding_box()
     assert box is not None
-    assert min(box["width"], box["height"]) >= 44
+    assert min(box["width"], box["height"]) >= 24
     close.tap()
     expect(palette).to_be_hidden()
 
