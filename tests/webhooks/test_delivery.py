@@ -7,13 +7,15 @@ from collections.abc import Iterable
 
 import pytest
 import time_machine
-from sqlalchemy import Connection
+from pydantic import SecretStr
+from sqlalchemy import Connection, select
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.support.fake_internet import empty, moved
 from tests.support.webhooks import WAIT_SECONDS, Hooks, Receiver
 from waypost.core import clock
 from waypost.db.database import Database
+from waypost.db.schema import emails
 from waypost.items.channels import ops as channels
 from waypost.webhooks import deliveries, endpoints, outbox, queue, sender
 from waypost.webhooks.sender import Sender
@@ -151,6 +153,25 @@ def test_endpoint_that_fails_for_five_days_is_disabled(hooks: Hooks) -> None:
             now.shift(DAY)
     assert reasons == [None, "warned", None, None, None, "failing"]
     assert (hooks.row["enabled"], hooks.row["disabledreason"]) == (False, "failing")
+
+
+def test_owner_of_a_failing_endpoint_gets_e_mail_on_the_first_day_and_at_the_end(
+    hooks: Hooks, receiver: Receiver
+) -> None:
+    sends_mail = hooks.settings.model_copy(update={"smtp_url": SecretStr("smtp://127.0.0.1:1")})
+    hooks.sender = Sender(sends_mail, hooks.database, threading.Event())
+    receiver.answer = lambda: [empty(500)]
+    query = select(emails.c.recipient, emails.c.text).order_by(emails.c.id)
+    stored = []
+    with time_machine.travel(clock.now(), tick=False) as now:
+        for day in range(7):
+            hooks.change(f"Day {day}")
+            hooks.send()
+            now.shift(DAY)
+            stored.append(hooks.database.read(lambda tx: tx.execute(query).all()))
+    assert [len(each) for each in stored] == [0, 1, 1, 1, 1, 2, 2]
+    path = f"/dashboard/webhooks/{hooks.endpoint}"
+    assert [(row.recipient, path in row.text) for row in stored[-1]] == [("ana@example.com", True)] * 2
 
 
 def test_success_ends_the_failure(hooks: Hooks, receiver: Receiver) -> None:
