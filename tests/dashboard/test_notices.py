@@ -2,7 +2,8 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ from waypost.db import audit_log, audit_sequence, last_backup
 from waypost.db.database import Database
 from waypost.db.schema import accounts, click_times, emails, installation, links, notice_items
 from waypost.email_reports import notices, scheduler, surges
-from waypost.email_reports.notices import KINDS, Item
+from waypost.email_reports.notices import KINDS, Item, Kind
 from waypost.http import mail
 from waypost.items.links import limit_events
 
@@ -361,3 +362,25 @@ def test_old_items_are_searched_by_their_index(ana: Person) -> None:
         return str(tx.exec_driver_sql(f"{'EXPLAIN QUERY PLAN' if is_sqlite else 'EXPLAIN'} {sql}", values).all())
 
     assert "notice_items_created" in ana.database.write(work)
+
+
+def test_many_waiting_items_are_found_by_account_and_kind(ana: Person, ben: Person, time: Any) -> None:
+    added: dict[Person, Sequence[Kind]] = {ana: ("surge", "limit", "dead"), ben: ("dead", "domain")}
+    for person, kinds in added.items():
+        for kind in kinds:
+            items = [Item(number, {}) for number in range(3)]
+            person.database.write(partial(notices.add, account=person.account, kind=kind, items=items))
+
+    def due() -> set[tuple[int, str]]:
+        return set(ana.database.read(notices.find_due))
+
+    assert due() == {(ana.account, "surge"), (ana.account, "limit"), (ben.account, "domain")}
+    ana.database.write(lambda tx: notices.take(tx, ana.account, "limit"))
+    ana.database.write(partial(notices.add, account=ana.account, kind="limit", items=[Item(7, {})]))
+    assert due() == {(ana.account, "surge"), (ben.account, "domain")}
+    time.shift(_HOUR)
+    assert due() == {(ana.account, "surge"), (ben.account, "domain"), (ana.account, "dead"), (ben.account, "dead")}
+    time.shift(2 * _HOUR)
+    assert ana.database.read(notices.has_old)
+    ana.database.write(notices.delete_old)
+    assert due() == {(ben.account, "domain"), (ana.account, "dead"), (ben.account, "dead")}

@@ -28,6 +28,7 @@ _REACH_ALL_NODES = {
     "clicks/ingest/ingester.py": "removes expired rows of all accounts; finds out at the start whether there are any",
     "clicks/stats/verify.py": "compares the totals of all accounts with their visits",
     "db/database.py": "calls the functions of tests",
+    "db/due_times.py": "corrects times of a clock that was ahead, of all accounts",
     "email_reports/surges.py": "finds the accounts with unusually many clicks, once an hour",
     "items/campaigns/list_page.py": "finds the campaign of a list page, whose address has no account",
     "items/files/deletion.py": "finds the file of a link for its deletion",

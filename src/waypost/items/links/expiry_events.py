@@ -25,7 +25,7 @@ SETTLE_SECONDS = 10
 """An expiry is read so long after it has passed: changes that are committed later than that are missed."""
 BATCH = 1000
 _EVENT = "link.expired"
-_POSITION = "expired links"
+POSITION = "expired links"
 """The name of the row of `installation` with the position."""
 _POLL_SECONDS, _IDLE_SECONDS = 10.0, 60
 LOG_SECONDS = 60.0
@@ -53,27 +53,28 @@ def run(_settings: Settings, database: Database, stop: threading.Event) -> None:
 def step(database: Database) -> bool:
     """Record the events of one batch. Return whether there may be more. Writes once a minute if no link expires."""
     until = clock.now() - SETTLE_SECONDS
-    if not database.read(partial(_has_work, until=until)):
+    if not database.read(partial(has_work, until=until)):
         return False
-    return database.write(partial(_record, until=until))
+    return database.write(partial(record, until=until))
 
 
-def _has_work(tx: Connection, until: int) -> bool:
+def has_work(tx: Connection, until: int) -> bool:
+    """Return whether `record` has links to record, or a position to store: once a minute."""
     position = _position(tx)
     if position is None or not until - _IDLE_SECONDS <= position[0] <= until + _MAX_AHEAD:
         return True
     return bool(tx.execute(select(exists().where(*_passed(position, until)))).scalar_one())
 
 
-def _record(tx: Connection, until: int) -> bool:
+def record(tx: Connection, until: int) -> bool:
     """Record the links of the next batch, and store the position.
 
     The first position is the present, so that old links have no events; as is the next one after that of a wrong clock.
     """
     present = json.dumps([until, 0]).encode()
-    tx.execute(upsert(tx, installation).values(name=_POSITION, value=present).on_conflict_do_nothing())
+    tx.execute(upsert(tx, installation).values(name=POSITION, value=present).on_conflict_do_nothing())
     # Other processes wait here, and continue after the position that this transaction stores.
-    tx.execute(select(_i.name).where(_i.name == _POSITION).with_for_update())
+    tx.execute(select(_i.name).where(_i.name == POSITION).with_for_update())
     position = _position(tx)
     assert position is not None
     if position[0] > until + _MAX_AHEAD:
@@ -97,7 +98,7 @@ def _passed(position: tuple[int, int], until: int) -> tuple[ColumnElement[bool],
 
 def _position(tx: Connection) -> tuple[int, int] | None:
     """Return the expiry and id of the last link that was read; None before the first time."""
-    value = tx.execute(select(_i.value).where(_i.name == _POSITION)).scalar()
+    value = tx.execute(select(_i.value).where(_i.name == POSITION)).scalar()
     if value is None:
         return None
     expiry, link = json.loads(bytes(value))
@@ -105,4 +106,4 @@ def _position(tx: Connection) -> tuple[int, int] | None:
 
 
 def _store(tx: Connection, position: bytes) -> None:
-    tx.execute(installation.update().where(_i.name == _POSITION).values(value=position))
+    tx.execute(installation.update().where(_i.name == POSITION).values(value=position))
