@@ -108,6 +108,24 @@ def test_events_name_their_author(dashboard: Browser, ana: Person, ben: Person, 
     assert re.findall(r'<bdi class="author">(.*?)</bdi>', dashboard.get("/audit?kind=session").text) == ["ana"]
 
 
+def test_log_is_filtered_by_its_author(dashboard: Browser, ana: Person, ben: Person, database: Database) -> None:
+    for name in ("spring", "autumn"):
+        new_link(ana, name)
+    by_ben = update(audit).where(audit.c.label == "autumn").values(actor=ben.account)
+    database.write(lambda tx: tx.execute(by_ben))
+    assert f'<option value="{ben.account}"' in dashboard.get("/audit?kind=link").text
+    for path in (f"/audit?author={ben.account}", f"/audit?kind=link&author={ben.account}"):
+        page = dashboard.get(path).text
+        assert ("autumn" in page, "spring" in page) == (True, False), path
+        assert re.search(rf'<option value="{ben.account}"\s+selected', page)
+    page = dashboard.get(f"/audit?kind=link&author={ana.account}").text
+    assert ("autumn" in page, "spring" in page) == (False, True)
+    assert 'class="author">ana<' in dashboard.get(f"/audit?kind=session&author={ana.account}").text
+    assert "No events" in dashboard.get("/audit?author=999999").text
+    events = ana.get("/audit", account=ben.account)["data"]["events"]
+    assert [event["label"] for event in events] == ["autumn"]
+
+
 @pytest.mark.parametrize(("actor", "name"), [("ben", "ben"), ("", "Deleted account")])
 def test_log_of_the_installation_names_the_accounts(
     dashboard: Browser, ana: Person, ben: Person, database: Database, actor: str, name: str

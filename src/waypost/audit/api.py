@@ -37,9 +37,12 @@ def _requested(
     last: Annotated[
         int | None, Query(alias="to", ge=0, le=_LAST, description="Last second, Unix time.", examples=[1798761599])
     ] = None,
+    account: Annotated[
+        int | None, Query(ge=1, le=_LAST, description="Only changes by this account.", examples=[1])
+    ] = None,
 ) -> AuditFilter:
     """Return the events that a request asks for."""
-    return AuditFilter(kind, item, event, origin, key, first, last)
+    return AuditFilter(kind, item, event, origin, key, first, last, author=account)
 
 
 RequestedEvents = Annotated[AuditFilter, Depends(_requested)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select
 
 from waypost.core import clock, csv_export
 from waypost.core.text_folding import folded
@@ -18,6 +18,7 @@ from waypost.search import items
 
 Format = Literal["csv", "jsonl"]
 ORIGINS = ("dashboard", "api", "agent", "command", "import", "system")
+SIGNED_IN = "session.started"
 _MAX_SCANNED = 20_000
 """Rows that a page with filters reads at most, so that it takes the same time in a log of any length."""
 _EXPORTED_AT_ONCE = 5000
@@ -39,7 +40,10 @@ _COLUMNS = [_c[field.name] for field in fields(Entry)]
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """The events to show; "" and None are any. `first` and `last` are Unix seconds, `q` is a part of the label."""
+    """The events to show; "" and None are any. `first` and `last` are Unix seconds, `q` is a part of the label.
+
+    `author` is the account that made the change.
+    """
 
     kind: str = ""
     item: int | None = None
@@ -49,6 +53,7 @@ class AuditFilter:
     first: int | None = None
     last: int | None = None
     q: str = ""
+    author: int | None = None
 
     @property
     def is_set(self) -> bool:
@@ -62,10 +67,16 @@ class AuditFilter:
             _c.account.is_(None) if account is None else _c.account == account,
             *(_c[name] == value for name, value in texts.items()),
             *([] if self.item is None else [_c.item == self.item]),
+            *([] if self.author is None else [_is_by(self.author)]),
             *([] if self.first is None else [_c.at >= self.first]),
             *([] if self.last is None else [_c.at <= self.last]),
             *(items.contains(tx, _c.label, word) for word in folded(self.q).split()),
         ]
+
+
+def _is_by(author: int) -> ColumnElement[bool]:
+    """Return the condition of the events of an author. A sign-in begins without a session."""
+    return or_(_c.actor == author, and_(_c.name == SIGNED_IN, _c.account == author))
 
 
 @dataclass(frozen=True)

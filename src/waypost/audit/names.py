@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
-from waypost.audit import changes
+from waypost.audit import changes, log
 from waypost.audit.log import Entry
 from waypost.dashboard.i18n import gettext, gettext_noop
 from waypost.dashboard.localized_names import agent_name, plan_name
@@ -134,19 +134,19 @@ def authors(tx: Connection, account: int | None, entries: Sequence[Entry]) -> Ma
 
     In the log of an account, another account that changed something is an administrator, whose name is not shown.
     """
-    ids = {entry.id: author for entry in entries if (author := _author(entry)) is not None}
+    ids = {entry.id: by for entry in entries if (by := author(entry)) is not None}
     query = select(accounts.c.id, accounts.c.username).where(accounts.c.id.in_(sorted(set(ids.values()))))
     names = {row.id: str(row.username) for row in tx.execute(query)} if ids else {}
     administrator = gettext("Administrator")
     return {
-        event: names.get(author, gettext("Deleted account")) if account in (None, author) else administrator
-        for event, author in ids.items()
+        event: names.get(by, gettext("Deleted account")) if account in (None, by) else administrator
+        for event, by in ids.items()
     }
 
 
-def _author(entry: Entry) -> int | None:
+def author(entry: Entry) -> int | None:
     """Return the account that made a change. A sign-in begins without a session."""
-    return entry.account if entry.name == "session.started" else entry.actor
+    return entry.account if entry.name == log.SIGNED_IN else entry.actor
 
 
 def name_of_thing(entry: Entry, items: Mapping[Key, Item]) -> str:

@@ -1,5 +1,6 @@
 """The page of the audit log: all changes, the history of one thing, and the versions of links."""
 
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection
@@ -37,8 +38,12 @@ def show_audit_log(context: PageContext) -> Response:
         page = log.page(tx, account, audit_filter, limit=_PER_PAGE, before=before)
         items = names.existing_items(tx, account, page.entries)
         authors = names.authors(tx, account, page.entries)
+        people = {str(names.author(entry)): authors[entry.id] for entry in page.entries if entry.id in authors}
+        if audit_filter.author is not None and not people:
+            people[str(audit_filter.author)] = str(audit_filter.author)
         has_checkpoint = account is None and checkpoints.latest(tx) is not None
-        return {"page": page, "items": items, "authors": authors, "has_checkpoint": has_checkpoint}
+        shown = {"page": page, "items": items, "authors": authors, "people": sorted(people.items(), key=itemgetter(1))}
+        return {**shown, "has_checkpoint": has_checkpoint}
 
     values = {**context.read(work), **_texts(audit_filter, account)}
     return context.render("audit/list.html", before=before, days=context.settings.audit_days, period=period, **values)
@@ -75,6 +80,7 @@ def _requested(context: PageContext, period: ListPeriod) -> AuditFilter:
         first=period.since,
         last=None if period.until is None else period.until - 1,
         q=context.query("q").strip(),
+        author=context.query_id("author"),
     )
 
 
