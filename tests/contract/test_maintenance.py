@@ -155,6 +155,7 @@ _ALWAYS_WRITE = {
     "admin/account_deletion.py": "accounts whose time is over",
     "admin/health.py": "proof that the database can be written",
     "admin/installation.py": "command of the operator",
+    "admin/invitations.py": "command of the operator",
     "admin/link_moves.py": "command of the operator",
     "admin/new_accounts.py": "command of the operator",
     "admin/two_factor_removal.py": "command of the operator",

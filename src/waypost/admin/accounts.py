@@ -197,18 +197,12 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 
 
 def _account_page(context: PageContext, id: int, *, link: str = "", about: str = "", **errors: Any) -> Response:
-    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `rights_form`, `deletion_form` or `refusal`, a message.
+    """Return the page of an account. `errors`: `plan_form`, `factor_form`, `rights_form`, `deletion_form` or `refusal`.
 
     `link` is shown once. If it is that of a new account, `about` is "sent" if its owner gets it by e-mail, else "new".
     """
-    account, plans, due, factor, use = context.read(
-        lambda tx: (
-            ops.get(tx, id),
-            ops.all_plans(tx),
-            deletion.due_at(tx, id),
-            two_factor.of(tx, id),
-            account_use.of(tx, [id])[id],
-        )
+    account, plans, factor, use = context.read(
+        lambda tx: (ops.get(tx, id), ops.all_plans(tx), two_factor.of(tx, id), account_use.of(tx, [id])[id])
     )
     forms = {name: Form({}) for name in ("factor_form", "rights_form", "deletion_form")}
     return context.render(
@@ -219,7 +213,7 @@ def _account_page(context: PageContext, id: int, *, link: str = "", about: str =
         plans=[(plan.name, plan_name(plan.name)) for plan in plans],
         link=link,
         about=about,
-        deletion_due=due,
+        deletion_due=use.deletion_due,
         has_factor=factor is not None,
         **{**forms, "plan_form": Form({"plan": account.plan}), "refusal": "", **errors},
     )

@@ -40,5 +40,5 @@ def invite(
 
     account, link, item = database.write(work)
     if item is not None:
-        mail.Mailer(settings, database).send(item)  # the service may not run
+        mail.Mailer(settings, database, brands.logo_of_installation).send(item)  # the service may not run
     return Invitation(account.id, account.email, account.username, link, sent=item is not None)

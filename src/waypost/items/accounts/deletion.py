@@ -89,10 +89,10 @@ def due_accounts(tx: Connection) -> Sequence[int]:
 def require_other_administrator(tx: Connection, account: int) -> None:
     """Lock the account and all administrators. Raises INVALID if it is the only one among other accounts, NOT_FOUND."""
     locked = select(_c.id, _c.owner).where(_c.owner | (_c.id == account)).order_by(_c.id).with_for_update()
-    owners = {id: owner for id, owner in tx.execute(locked)}
-    if account not in owners:
+    is_owner = {row.id: row.owner for row in tx.execute(locked)}
+    if account not in is_owner:
         raise account_deleted()
-    is_only_one = owners[account] and len(owners) == 1
+    is_only_one = is_owner[account] and len(is_owner) == 1
     if is_only_one and tx.execute(select(_c.id).where(_c.id != account).limit(1)).first() is not None:
         message = "This is the only administrator. Give another account admin rights first."
         raise Problem(Kind.INVALID, message)
