@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, select
 
 from tests.conftest import Person
@@ -12,7 +13,7 @@ from waypost.core import clock
 from waypost.db import audit_sequence
 from waypost.db.database import Database
 from waypost.db.schema import webhook_endpoints
-from waypost.webhooks import overlay_hooks, queue
+from waypost.webhooks import deliveries, overlay_hooks, queue
 
 URL = "https://hooks.example/waypost"
 
@@ -101,6 +102,20 @@ def test_disabled_webhook_is_enabled_with_missed_messages(dashboard: Browser, an
     dashboard.submit("/webhooks/1/enabled", at="/webhooks/1", enabled="on", missed="on")
     assert ana.details("webhook", 1)["state"] == "active"
     assert [each["state"] for each in ana.get("/webhook/1/deliveries")["data"]["deliveries"]] == ["waiting"]
+
+
+def test_button_says_that_it_sends_only_the_oldest_of_many_messages(
+    dashboard: Browser, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "MAX_REPLAYED", 1)
+    _create(dashboard)
+    for _ in range(2):
+        dashboard.submit("/webhooks/1/test", at="/webhooks/1")
+    assert 'data-hx-trigger="every 2s"' in dashboard.get("/webhooks/1").text
+    _attempt(database, queue.Result(500, 3))
+    assert 'data-hx-trigger="every 2s"' not in dashboard.get("/webhooks/1").text
+    dashboard.submit("/webhooks/1/enabled", at="/webhooks/1")
+    assert "Enable and send the oldest 1 of 2 messages" in dashboard.get("/webhooks/1").text
 
 
 def test_list_shows_the_address_of_a_webhook_once(dashboard: Browser, ana: Person) -> None:
