@@ -50,7 +50,7 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     [
         ({"name": ""}, "<span>Name must"),
         ({"name": "x" * 10_000}, "<span>Name must"),
-        ({"slug": "a b"}, "Alias must"),
+        ({"slug": "a b"}, "Alias cannot have"),
         ({"winner": "0"}, "Clicks until the rotation ends must"),
         ({"winner": "many"}, "Clicks until the rotation ends must"),
         ({"name": "Taken"}, "You already have a campaign with that name."),

@@ -50,7 +50,7 @@ def _open_sections(response: Any) -> list[str]:
         (
             "/campaigns/new",
             {"name": "A", "slug": "a b", "winner": "abc"},
-            ["slug: Alias must", "winner: Clicks until the rotation ends"],
+            ["slug: Alias cannot have", "winner: Clicks until the rotation ends"],
         ),
         (
             "/links/new",
@@ -64,7 +64,7 @@ def _open_sections(response: Any) -> list[str]:
         (
             "/links/new",
             {"url": "nothing", "custom": "a b"},
-            ["url: Destination URL: This is not an address", "custom: Alias must"],
+            ["url: Destination URL: This is not an address", "custom: Alias cannot have"],
         ),
         (
             "/splash/new",
