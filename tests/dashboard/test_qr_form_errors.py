@@ -57,7 +57,7 @@ _WIFI = {"type": "wifi", "wifi.pass": "x" * 8, "name": "x" * 300, "foreground": 
             [
                 "wifi.ssid: Network name is required",
                 "name: Name must",
-                "custom: Address of the code must",
+                "custom: Address of the code cannot have",
                 "foreground: Foreground must",
                 "caption: Caption has",
             ],

@@ -129,7 +129,7 @@ def test_alias_of_domain_cannot_move_to_own_host(ana: Person) -> None:
     _brand(ana)
     link = new_link(ana, "2030/spring", domain=BRAND)
     response = ana.call("PUT", f"/url/{link}/update", {"domain": None})
-    assert "1 to 50 characters" in refused(response, 400, "custom")
+    assert 'cannot have "/"' in refused(response, 400, "custom")
     assert ana.details("url", link)["alias"] == "2030/spring"
     assert ana.update("url", link, domain=None, custom="spring")["shorturl"].endswith("/spring")
 
