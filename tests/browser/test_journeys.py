@@ -123,7 +123,7 @@ def test_list_is_searched_filtered_exported_and_returned_to(
             page.get_by_role("link", name="Export as CSV").click()
         rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
         assert len(rows) == 30
-        page.get_by_role("button", name="Filter", exact=True).click()
+        page.get_by_role("button", name="Filter · Sort", exact=True).click()
         page.get_by_label("Status").select_option("Disabled")
         if not scripts:
             page.get_by_role("button", name="Apply", exact=True).click()

@@ -66,7 +66,7 @@ def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, addr
         assert paths == ["/dashboard/links/1/qr"]
         assert page.evaluate("history.length") == length
         page.keyboard.press("Escape")
-        page.get_by_role("button", name="Filter", exact=True).click()
+        page.get_by_role("button", name="Filter · Sort", exact=True).click()
         page.get_by_label("Status").select_option("Disabled")
         expect(page.get_by_role("heading", name="No links found")).to_be_visible()
 

@@ -36,7 +36,7 @@ def test_view_is_saved_and_shown_again_on_desktop_and_phone(ana: Person, chrome:
         ana.add("url", url=DESTINATION, title=title, status=status)
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
-        page.get_by_role("button", name="Filter", exact=True).click()
+        page.get_by_role("button", name="Filter · Sort", exact=True).click()
         page.get_by_label("Status").select_option("disabled")
         expect(page.locator("tbody tr")).to_have_count(1)
         page.keyboard.press("Escape")
