@@ -3,8 +3,8 @@
 Runs each query of notices, unusual hours, expired links and checks of domains on SQLite and PostgreSQL. Prints the
 median time, the rows that the SELECTs read on PostgreSQL, and tables that are read without an index. Reading all
 accounts once an hour, all domains once a minute, and all items of notices that wait, is intended: to search each
-account and kind of notice takes longer. The exit status is the number of other queries that
-read a whole table, or take longer than the limit.
+account and kind of notice takes longer. The exit status is the number of other queries that read a whole table, or take
+longer than the limit.
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -32,15 +33,8 @@ def test_webhook_is_created_tried_disabled_and_sends_missed_messages(
     *,
     scripts: bool,
 ) -> None:
-    sender = Sender(
-        settings.model_copy(update={"webhook_hosts": f"127.0.0.1:{receiver.port}"}), database, threading.Event()
-    )
-
-    def send() -> None:
-        audit_sequence.Sequencer(database, [outbox.enqueue]).step()
-        while sender.step():
-            assert sender.wait(WAIT_SECONDS)
-
+    hosts = {"webhook_hosts": f"127.0.0.1:{receiver.port}"}
+    send = partial(_send, database, Sender(settings.model_copy(update=hosts), database, threading.Event()))
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
         sign_in(page, address)
@@ -66,3 +60,10 @@ def test_webhook_is_created_tried_disabled_and_sends_missed_messages(
         assert "News" in {request.verified(secret)["data"].get("label") for request in receiver.requests}
         if scripts:
             examine(page, page.url.removeprefix(address))
+
+
+def _send(database: Database, sender: Sender) -> None:
+    """Send the messages of all events."""
+    audit_sequence.Sequencer(database, [outbox.enqueue]).step()
+    while sender.step():
+        assert sender.wait(WAIT_SECONDS)
