@@ -22,7 +22,7 @@ def test_shares_follow_typed_weights_and_rotation_enables_them(ana: Person, chro
         shares = page.locator("[data-weight-share]")
         rotation = page.get_by_label("Rotation", exact=True)
         expect(mugs).to_be_disabled()
-        expect(rotation).to_have_accessible_description(re.compile("^Every link .* Weights count in a weighted"))
+        expect(rotation).to_have_accessible_description(re.compile("^Every link .* Weights only matter in a weighted"))
         rotation.select_option(label="Weighted")
         expect(rotation).to_have_accessible_description(re.compile("^A link of weight 3 [^.]*[.]$"))
         expect(shares).to_have_text(["50%", "50%"])

@@ -62,7 +62,7 @@ def test_days_are_those_of_the_browser_that_created_it(ana: Person, dashboard: B
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"slug": "a b"}, "Public address must"),
+        ({"slug": "a b"}, 'Public address cannot have " "'),
         ({"days": "many"}, "Only the last … days must"),
         ({"days": "0"}, "Only the last … days must"),
         ({"days": "3", "firstday": "2026-11-01"}, "Only the last … days cannot"),

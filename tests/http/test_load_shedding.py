@@ -5,10 +5,11 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.support.protocol import ProtocolClient, protocol_client
@@ -155,7 +156,8 @@ def test_large_images_do_not_block_visits(server: Server) -> None:
         for size in range(3000 + number, 4096, 13):
             if stop.is_set():
                 return
-            server.call("GET", f"/poster/qr?size={size}")
+            with suppress(httpx2.TransportError):  # a busy machine may be too late; only the visits below count
+                server.call("GET", f"/poster/qr?size={size}")
 
     threads = [threading.Thread(target=draw, args=(number,)) for number in range(120)]
     for thread in threads:

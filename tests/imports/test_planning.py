@@ -163,7 +163,7 @@ def test_links_without_a_host_go_to_the_domain_that_is_named(ana: Person, settin
         ("create", "", "own"),
     ]
     (row, _) = planned_rows(ana, settings, file, Options(hosts={"": "go.ben.example"}))
-    assert "host =go.example.com" in row.reason
+    assert "such as =go.example.com" in row.reason
 
 
 def test_losses_are_reported_by_row_and_summed(ana: Person, settings: Settings) -> None:

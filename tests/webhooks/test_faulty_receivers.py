@@ -130,7 +130,7 @@ def test_fault_has_its_outcome_in_the_log_and_holds_no_other_endpoint(
     outcome = Outcome(faulty["status"], faulty["answer"], begin)
     assert outcome == expected._replace(state="waiting")
     assert len(faulty["answer"].encode()) <= MAX_ANSWER_BYTES
-    assert hooks.states == [(expected.state, 1), ("delivered", 1)]
+    assert sorted(hooks.states) == sorted([(expected.state, 1), ("delivered", 1)])
     assert hooks.row["enabled"] == (expected.state != "failed")
     assert (working["status"], len(other.requests)) == (204, 1)
 
@@ -145,7 +145,7 @@ def test_server_with_another_certificate_gets_nothing_and_holds_no_other_endpoin
         hooks.change()
         assert careful.step() == 2
         assert careful.wait(WAIT_SECONDS)
-    assert hooks.states == [("waiting", 1), ("delivered", 1)]
+    assert sorted(hooks.states) == [("delivered", 1), ("waiting", 1)]
     assert {attempt["error"] for attempt in hooks.attempts} == {"", "it did not answer (ConnectError)"}
 
 
