@@ -204,6 +204,25 @@ def test_page_with_filter_reads_a_limited_number_of_rows(
     assert ([entry.name for entry in history.entries], history.before) == (["link.created"], None)
 
 
+def test_page_of_past_days_begins_at_the_last_of_them(
+    database: Database, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = clock.now() - 100 * DAY
+    with time_machine.travel(past, tick=False):
+        new_link(ana, "spring")
+    with time_machine.travel(past + DAY, tick=False):
+        new_link(ana, "summer")
+    for number in range(12):
+        ana.add("channel", name=f"Channel {number}")
+    monkeypatch.setattr(log, "_MAX_SCANNED", 5)
+    for days, label in (((past, past), "spring"), ((past + DAY, past + DAY), "summer")):
+        day = AuditFilter(name="link.created", first=days[0], last=days[1])
+        page = database.read(lambda tx: log.page(tx, ana.account, day, limit=10))  # noqa: B023
+        assert ([entry.label for entry in page.entries], page.before) == ([label], None)
+    nothing = AuditFilter(last=past - 300 * DAY)
+    assert database.read(lambda tx: log.page(tx, ana.account, nothing, limit=10)).entries == []
+
+
 def test_exports_have_every_event_oldest_first(ana: Person, dashboard: Browser) -> None:
     new_link(ana, "one", title="=1+1")
     lines = ana.call("GET", "/audit/export?format=jsonl").text.splitlines()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select
 
 from waypost.core import clock, csv_export
 from waypost.core.text_folding import folded
@@ -99,7 +99,7 @@ def page(
     is_history = bool(audit_filter.kind) and audit_filter.item is not None
     indexed = AuditFilter(audit_filter.kind, audit_filter.item) if is_history else AuditFilter()
     owned = indexed.conditions(tx, account)
-    older = [] if before is None else [_c.id < before]
+    older = [*([] if before is None else [_c.id < before]), *_between(account, audit_filter)]
     bound = None
     if audit_filter != indexed:
         newest = select(_c.id).where(*owned, *older).order_by(_c.id.desc())
@@ -110,6 +110,22 @@ def page(
     if len(entries) > limit:
         return AuditPage(entries[:limit], entries[limit - 1].id)
     return AuditPage(entries, None if bound is None else bound + 1)
+
+
+def _between(account: int | None, audit_filter: AuditFilter) -> list[ColumnElement[bool]]:
+    """Return conditions of the ids that the days of a filter have, so that no page reads the events of other days.
+
+    Ids follow time, except between nodes whose clocks differ: the events next to the edge decide, not only one.
+    """
+    events = select(_c.id).where(_c.account.is_(None) if account is None else _c.account == account)
+    conditions = []
+    if audit_filter.first is not None:
+        near = events.where(_c.at >= audit_filter.first).order_by(_c.at).limit(_MAX_SCANNED).subquery()
+        conditions.append(_c.id >= select(func.min(near.c.id)).scalar_subquery())
+    if audit_filter.last is not None:
+        near = events.where(_c.at <= audit_filter.last).order_by(_c.at.desc()).limit(_MAX_SCANNED).subquery()
+        conditions.append(_c.id <= select(func.max(near.c.id)).scalar_subquery())
+    return conditions
 
 
 def export(database: Database, account: int | None, audit_filter: AuditFilter, form: Format) -> Iterator[str]:
