@@ -229,7 +229,7 @@ def _rows(count: int, sums: int) -> Iterator[Sequence[tuple[Any, Sequence[Mappin
     yield [(insert(click_times).from_select(names, select(*of_links)), ())]
     n = _numbers(28 * _ACCOUNTS)
     owner = 1 + n % _ACCOUNTS
-    of_accounts = (literal("account"), owner, _HOUR - n // _ACCOUNTS * _DAY, owner, 1 + n % 101, literal(1), *zeros)
+    of_accounts = (literal("account"), owner, _HOUR - n // _ACCOUNTS * _DAY, owner, 91 + n % 100, literal(1), *zeros)
     yield [(insert(click_times).from_select(names, select(*of_accounts)), ())]
     items = [{"account": 1, "kind": "dead", "item": n, "content": {"url": "https://a.example/"}} for n in range(count)]
     items += [

@@ -172,6 +172,36 @@ def test_only_the_clicks_of_the_hour_are_read(ana: Person, time: Any) -> None:
         assert re.search(r"PRIMARY KEY \(kind=\? AND item=\? AND at|Index Cond: .*kind.*\(item = .*\(at ", plan), plan
 
 
+def test_busy_accounts_share_statements(ana: Person, ben: Person, time: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    hour, expected = _NOW - _HOUR, {}
+    _set(ana, accounts, registered=hour - 60 * _DAY)
+    for person in (ana, ben):
+        own = [_link(person, custom=f"{person.account}-{name}") for name in ("a", "b")]
+        expected[person.account] = [
+            Item(item, {"clicks": 500, "usual": 25, "hour": hour}) for item in (None, *sorted(own))
+        ]
+        for kind, item in (("account", person.account), *(("link", link) for link in own)):
+            _count(person, kind, item, hour + 900, 500)
+            for part in (0, 900, 2700):
+                _count(person, kind, item, hour - 28 * _DAY + part, 100)
+            for at in (hour - 29 * _DAY, hour - 28 * _DAY - 900, hour - 28 * _DAY + _HOUR):
+                _count(person, kind, item, at, 900)
+            _count(person, kind, item, hour - _DAY, 400)
+        for link in own:  # clicks under an earlier account, which is busy too
+            _count(ana if person is ben else ben, "link", link, hour, 5000)
+    _set(ana, links, created=hour - 60 * _DAY, clicks=500)
+
+    def work(tx: Connection) -> tuple[Any, int]:
+        statements: list[Any] = []
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+        return surges.find(tx, hour), len(statements)
+
+    shared, count = ana.database.read(work)
+    assert shared == expected
+    monkeypatch.setattr(surges, "_BATCH", 1)
+    assert ana.database.read(work) == (expected, 2 * count - 2)  # but two that look for busy accounts
+
+
 def test_domain_and_failed_backup_are_notices_the_backup_for_administrators(
     ana: Person, settings: Settings, ben: Person, time: Any
 ) -> None:
