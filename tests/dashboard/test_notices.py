@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -392,6 +392,38 @@ def test_old_items_are_searched_by_their_index(ana: Person) -> None:
         return str(tx.exec_driver_sql(f"{'EXPLAIN QUERY PLAN' if is_sqlite else 'EXPLAIN'} {sql}", values).all())
 
     assert "notice_items_created" in ana.database.write(work)
+
+
+def _effort(tx: Connection, query: Callable[[Connection], object]) -> int:
+    """Return the rows of notices that PostgreSQL reads for a query, or the instructions of SQLite."""
+    if tx.dialect.name == "sqlite":
+        driver: Any = tx.connection.driver_connection
+        instructions: list[None] = []
+        driver.set_progress_handler(lambda: instructions.append(None), 1)
+        query(tx)
+        driver.set_progress_handler(None, 0)
+        return len(instructions)
+    rows = "seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'notice_items'::regclass"
+    tx.exec_driver_sql("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    before = tx.exec_driver_sql(f"SELECT {rows}").scalar_one()
+    query(tx)
+    return int(tx.exec_driver_sql(f"SELECT {rows}").scalar_one() - before)
+
+
+@pytest.mark.parametrize("query", [notices.find_due, notices.has_old])
+def test_effort_does_not_depend_on_the_number_of_waiting_items(ana: Person, time: Any, query: Any) -> None:
+    def add(count: int) -> int:
+        for kind in ("limit", "dead"):
+            items = [Item(number, {}) for number in range(count)]
+            ana.database.write(partial(notices.add, account=ana.account, kind=kind, items=items))
+        return ana.database.read(partial(_effort, query=query))
+
+    ana.database.write(lambda tx: notices.add(tx, ana.account, "surge", [Item(1, {})]))
+    ana.database.write(lambda tx: notices.take(tx, ana.account, "limit"))
+    add(1)
+    time.shift(_HOUR)
+    few = add(1)
+    assert 0 < add(1000) < 2 * few
 
 
 def test_many_waiting_items_are_found_by_account_and_kind(ana: Person, ben: Person, time: Any) -> None:

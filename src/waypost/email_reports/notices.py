@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Connection,
+    ScalarSelect,
     and_,
     case,
     delete,
@@ -17,6 +19,7 @@ from sqlalchemy import (
     false,
     func,
     insert,
+    not_,
     or_,
     select,
     true,
@@ -35,6 +38,7 @@ from waypost.db.signing import installation_signer, read_unverified
 Kind = Literal["dead", "limit", "surge", "domain", "backup"]
 KINDS: Sequence[Kind] = get_args(Kind)
 FOR_ADMINISTRATORS: Kind = "backup"
+_SURGE: Kind = "surge"
 MAX_ITEMS = 1000
 """Items of one e-mail."""
 PAUSE_SECONDS = 86_400
@@ -91,22 +95,40 @@ def add(tx: Connection, account: int, kind: Kind, items: Sequence[Item]) -> None
 
 def find_due(tx: Connection) -> Sequence[tuple[int, Kind]]:
     """Return the accounts and kinds whose time has come. Suspended accounts get nothing."""
-    now = clock.now()
-    first = func.min(_n.created)
-    own = and_(_s.account == _n.account, _s.kind == _n.kind)
+    now, waiting = clock.now(), _waiting().c
+    has_sent = and_(_s.account == waiting.account, _s.kind == waiting.kind)
+    own = (_n.account == waiting.account, _n.kind == waiting.kind)
+    wait = case(_WAIT_SECONDS, value=waiting.kind, else_=0)
+    # Only the first item is read, unless it is too new. Items more than a day ahead are of a clock that was wrong.
+    has_ripe, has_sane = (_first(*own, _n.created <= time).is_not(None) for time in (now - wait, now + PAUSE_SECONDS))
     query = (
-        select(_n.account, _n.kind, first.label("first"))
-        .join(accounts, accounts.c.id == _n.account)
-        .outerjoin(account_notices, own)
-        .where(accounts.c.suspended == false(), or_(_s.sent.is_(None), _is_pause_over(now)))
-        .group_by(_n.account, _n.kind)
+        select(waiting.account, waiting.kind)
+        .join(accounts, accounts.c.id == waiting.account)
+        .outerjoin(account_notices, has_sent)
+        .where(
+            accounts.c.suspended == false(), or_(_s.sent.is_(None), _is_pause_over(now)), or_(has_ripe, not_(has_sane))
+        )
     )
-    rows = tx.execute(query).all()
-    return [
-        (row.account, row.kind)
-        for row in rows
-        if not now - _WAIT_SECONDS.get(row.kind, 0) < row.first <= now + PAUSE_SECONDS
-    ]
+    return [(row.account, row.kind) for row in tx.execute(query.order_by(waiting.account, waiting.kind)).all()]
+
+
+def _waiting() -> CTE:
+    """Return the accounts and kinds that have items.
+
+    It goes from one to the next in the index notice_items_account_kind, so it takes the same time with any number of
+    items of each.
+    """
+    first_items = notice_items.alias("first_items")
+    own = select(first_items.c.account, first_items.c.kind)
+    waiting = own.where(first_items.c.id == _first(_n.account > 0)).cte("waiting", recursive=True)
+    same_account = _first(_n.account == waiting.c.account, _n.kind > waiting.c.kind)
+    following = func.coalesce(same_account, _first(_n.account > waiting.c.account))
+    return waiting.union_all(own.join(waiting, first_items.c.id == following))
+
+
+def _first(*conditions: ColumnElement[bool]) -> ScalarSelect[int]:
+    """Return the id of an item with these conditions. Unlike EXISTS, it is no join, which could read all items."""
+    return select(_n.id).where(*conditions).order_by(_n.account, _n.kind).limit(1).scalar_subquery()
 
 
 def _is_pause_over(now: int) -> ColumnElement[bool]:
@@ -142,19 +164,19 @@ def _require_row(tx: Connection, account: int, kind: Kind) -> None:
 
 def has_old(tx: Connection) -> bool:
     """Return whether `delete_old` has something to do."""
-    return bool(tx.execute(select(exists().where(_is_old()))).scalar_one())
+    now, waiting = clock.now(), _waiting().c
+    old_surge = _first(_n.account == waiting.account, _n.kind == _SURGE, _n.created <= now - _KEEP_SURGES_SECONDS)
+    has_old_surge = exists(select(waiting.account).where(waiting.kind == _SURGE, old_surge.is_not(None)))
+    return bool(tx.execute(select(or_(exists().where(_n.created <= now - _KEEP_SECONDS), has_old_surge))).scalar_one())
 
 
 def delete_old(tx: Connection) -> None:
     """Delete items that could not be sent for a week, as without an SMTP server; numbers of clicks after two hours."""
-    tx.execute(delete(notice_items).where(_is_old()))
-
-
-def _is_old() -> Any:
-    now = clock.now()
-    # The first condition is for the index notice_items_created.
-    is_surge_or_old = or_(_n.kind == "surge", _n.created <= now - _KEEP_SECONDS)
-    return and_(_n.created <= now - _KEEP_SURGES_SECONDS, is_surge_or_old)
+    now, waiting = clock.now(), _waiting().c
+    tx.execute(delete(notice_items).where(_n.created <= now - _KEEP_SECONDS))
+    of_surges = _n.account.in_(select(waiting.account).where(waiting.kind == _SURGE))
+    is_old = _n.created <= now - _KEEP_SURGES_SECONDS
+    tx.execute(delete(notice_items).where(of_surges, _n.kind == _SURGE, is_old))
 
 
 def recipient(tx: Connection, account: int) -> Recipient:
