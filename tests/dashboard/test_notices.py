@@ -106,7 +106,7 @@ def test_80_percent_of_a_click_limit_is_one_event_and_one_notice(ana: Person, se
     # The service of `ana` has an ingester, with which another one would compete for the lines of a journal.
     visit: Any = SimpleNamespace(account=ana.account, item=link, kind="link", taken=True, second=_NOW)
     for taken in (4, 5, 5):
-        _set(ana, links, taken=taken)
+        _set(ana, links, taken=taken, clicks=taken)
         ana.database.write(lambda tx: limit_events.record_reached(tx, [visit], [False]))
         _send(ana, settings)
     (email,) = _stored(ana)

@@ -36,10 +36,15 @@ def _add_link(hooks: Hooks) -> int:
     return hooks.database.write(lambda tx: links.add(tx, hooks.account, settings=hooks.settings, **fields)).id
 
 
-def _visit(hooks: Hooks, link: int, *, day: int = 0) -> None:
-    """Take a click from the limit of a link on a day, and count it."""
+def _take(hooks: Hooks, link: int) -> None:
+    """Take a click from the limit of a link. It is counted by its line in the journal, unless its process is killed."""
     one_more = update(links_table).where(links_table.c.id == link).values(taken=links_table.c.taken + 1)
     hooks.database.write(lambda tx: tx.execute(one_more))
+
+
+def _visit(hooks: Hooks, link: int, *, day: int = 0) -> None:
+    """Take a click from the limit of a link on a day, and count it."""
+    _take(hooks, link)
     journal = Journal(hooks.settings.journal_dir)
     assert journal.write(click(link, flags=TAKEN, ms=NOW_MS + day * DAY * 1000))
     journal.close()
@@ -106,6 +111,28 @@ def test_events_of_a_limit_that_the_log_does_not_have_are_recorded(hooks: Hooks)
     hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=6))
     _visit(hooks, link, day=9)
     assert _types(hooks)[2:] == ["link.limit_near", "link.limit_reached"]
+
+
+@pytest.mark.parametrize(("lost_before", "lost_last"), [(0, 1), (1, 0), (1, 1), (0, 3)])
+def test_clicks_of_killed_processes_hide_no_event_of_a_limit_older_than_the_log(
+    hooks: Hooks, lost_before: int, lost_last: int
+) -> None:
+    link = _add_link(hooks)
+    hooks.update(events=["link.limit_near", "link.limit_reached"])
+    hooks.database.write(lambda tx: links.change(tx, hooks.account, link, settings=hooks.settings, clicklimit=11))
+    for _ in range(lost_before):
+        _take(hooks, link)
+    for _ in range(7):
+        _visit(hooks, link)
+    assert _types(hooks) == []
+    _forget_log(hooks)
+    for _ in range(lost_last):
+        _take(hooks, link)
+    for _ in range(3 - lost_before - lost_last):
+        _visit(hooks, link, day=2)
+    _forget_log(hooks)
+    _visit(hooks, link, day=4)
+    assert _types(hooks) == ["link.limit_near", "link.limit_reached"]
 
 
 def test_dead_and_alive_again_are_one_event_each(hooks: Hooks) -> None:

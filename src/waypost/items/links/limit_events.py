@@ -2,12 +2,15 @@
 
 The audit log says whether an event was recorded. Events that are too old are deleted there, so one that is missing is
 recorded only for a limit that was set since, or by clicks of the last day.
+
+The clicks are those that are counted. `taken` also has those of processes that were killed before they wrote the click:
+no event could follow these.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from waypost.clicks.ingest.aggregate import Visit
 from waypost.core import clock
@@ -38,10 +41,10 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
     if not first:
         return
     accounts, ids = (set(column) for column in zip(*first, strict=True))
-    query = select(_c.account, _c.id, _c.clicklimit, _c.taken, name_of(NOUNS["link"]).label("name"))
+    query = select(_c.account, _c.id, _c.clicklimit, _c.clicks, _c.taken, name_of(NOUNS["link"]).label("name"))
     owned = (is_one_of(_c.account, accounts), is_one_of(_c.id, ids))
-    near = query.where(*owned, _c.clicklimit.is_not(None), 5 * _c.taken >= 4 * _c.clicklimit)
-    for row in tx.execute(near.order_by(_c.account, _c.id)).all():
+    is_near = or_(5 * _c.clicks >= 4 * _c.clicklimit, _c.taken >= _c.clicklimit)
+    for row in tx.execute(query.where(*owned, is_near).order_by(_c.account, _c.id)).all():
         since = first.get((row.account, row.id), clock.now()) - _DAY
         if row.clicklimit >= _MIN_LIMIT:
             _record(tx, _NEAR, row, -(-4 * row.clicklimit // 5), since)
@@ -50,7 +53,7 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
 
 
 def _record(tx: Connection, event: str, row: Any, clicks: int, since: int) -> None:
-    """Record that a link has used so many `clicks`, unless that was recorded."""
+    """Record that a link has so many `clicks`, unless that was recorded."""
     if _is_recorded(tx, event, row, clicks, since):
         return
     if tx.dialect.name != "sqlite":
@@ -70,7 +73,7 @@ def _is_recorded(tx: Connection, event: str, row: Any, clicks: int, since: int) 
         return False
     of_link = (_t.kind == "link", _t.item == row.id, _t.account == row.account, _t.at >= since)
     recent = tx.execute(select(func.coalesce(func.sum(_t.clicks), 0)).where(*of_link)).scalar_one()
-    return bool(row.taken - int(recent) >= clicks)
+    return bool(row.clicks - int(recent) >= clicks)
 
 
 def _newest(tx: Connection, row: Any, *conditions: ColumnElement[bool]) -> Mapping[str, Any] | None:
