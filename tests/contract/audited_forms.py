@@ -349,6 +349,7 @@ WEBHOOKS: Sequence[Sent] = (
     ),
     Sent(f"{_WEBHOOK}/test", ["webhook.tested"], at=_WEBHOOK),
     Sent(f"{_WEBHOOK}/replay", ["webhook.replayed"], at=_WEBHOOK, prepare=_failed_message),
+    Sent(f"{_WEBHOOK}/period", ["webhook.replayed"], at=_WEBHOOK),
     Sent(f"{_WEBHOOK}/rotate", ["webhook.secret_rotated"], status=200),
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": ""}, _WEBHOOK),
     Sent(f"{_WEBHOOK}/enabled", ["webhook.updated"], {"enabled": "on", "missed": ""}, _WEBHOOK),

@@ -1,10 +1,11 @@
 """Pages of webhooks: the secret is shown once, and the log has each attempt."""
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser, form_version
@@ -12,7 +13,7 @@ from tests.support.html import Page
 from waypost.core import clock
 from waypost.db import audit_sequence
 from waypost.db.database import Database
-from waypost.db.schema import webhook_endpoints
+from waypost.db.schema import webhook_endpoints, webhook_messages
 from waypost.webhooks import deliveries, overlay_hooks, queue
 
 URL = "https://hooks.example/waypost"
@@ -90,6 +91,57 @@ def test_log_has_attempts_and_sends_messages_again(dashboard: Browser, ana: Pers
         500,
         0,
     ]
+
+
+def test_messages_of_a_period_in_the_time_zone_of_the_form_are_sent_again(
+    dashboard: Browser, ana: Person, database: Database
+) -> None:
+    _create(dashboard)
+    times = [1_795_999_979, 1_795_999_980, 1_796_003_639, 1_796_003_640]  # from 2026-11-30 09:52:59 to 10:54 in Tokyo
+    for _ in times:
+        dashboard.submit("/webhooks/1/test", at="/webhooks/1")
+    _attempt(database, queue.Result(200, 3))
+    for number, created in enumerate(times, 1):
+        is_message = webhook_messages.c.id == number
+        statement = update(webhook_messages).where(is_message).values(created=created)
+        database.write(partial(_execute, statement=statement))
+
+    def send(since: str, until: str) -> tuple[int, str]:
+        values = {"since": since, "until": until, "time_zone": "Asia/Tokyo"}
+        page = dashboard.submit("/webhooks/1/period", at="/webhooks/1", **values)
+        return page.status_code, page.text
+
+    status, page = send("2026-11-30T09:54", "2026-11-30T10:52")
+    assert (status, "There are no messages in this period." in page) == (400, True)
+    assert 'value="2026-11-30T10:52"' in page
+    for since in ("", "x"):
+        assert send(since, "2026-11-30T10:53")[0] == 400
+    assert _waiting(ana) == []
+    assert send("2026-11-30T09:53", "2026-11-30T10:53")[0] == 303
+    assert _waiting(ana) == [2, 3]
+
+
+def _execute(tx: Connection, statement: Any) -> None:
+    tx.execute(statement)
+
+
+def _waiting(person: Person) -> list[int]:
+    sent = person.get("/webhook/1/deliveries")["data"]["deliveries"]
+    return sorted(each["id"] for each in sent if each["state"] == "waiting")
+
+
+def test_too_many_messages_of_a_period_are_refused_next_to_its_form(
+    dashboard: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "MAX_REPLAYED", 1)
+    _create(dashboard)
+    for _ in range(2):
+        dashboard.submit("/webhooks/1/test", at="/webhooks/1")
+    always = {"since": "2020-01-01T00:00", "until": "2100-01-01T00:00"}
+    page = dashboard.submit("/webhooks/1/period", at="/webhooks/1", **always)
+    assert (page.status_code, "Replay a shorter period." in page.text) == (400, True)
+    dashboard.submit("/webhooks/1/enabled", at="/webhooks/1")
+    assert "/webhooks/1/period" not in dashboard.get("/webhooks/1").text
 
 
 def test_disabled_webhook_is_enabled_with_missed_messages(dashboard: Browser, ana: Person, database: Database) -> None:

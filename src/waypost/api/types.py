@@ -68,13 +68,18 @@ def _color(value: str) -> str:
     return value
 
 
-def _expiry(value: str) -> str:
+def _moment(value: str) -> str:
     try:
-        end = clock.last_second(value)
+        clock.last_second(value)
     except ValueError:
         raise ValueError(
             "must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC or with an offset such as +02:00"
         ) from None
+    return value
+
+
+def _expiry(value: str) -> str:
+    end = clock.last_second(_moment(value))
     if end < clock.now() and clock.is_day(value):
         raise ValueError(
             "must not be in the past. A date alone ends at 23:59:59 UTC; for another end, add a time and an offset,"
@@ -180,6 +185,8 @@ Expiry = Annotated[
     ),
 ]
 """A date or timestamp that is not in the past; `clock.last_second` parses it."""
+Moment = Annotated[str, AfterValidator(_moment), Field(max_length=64)]
+"""A date or timestamp; `clock.last_second` parses it."""
 
 
 def date_range(

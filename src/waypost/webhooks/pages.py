@@ -6,6 +6,8 @@ from typing import Any, get_args
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
+from waypost.api.request_body import Body
+from waypost.api.types import Moment
 from waypost.audit import names
 from waypost.core import clock
 from waypost.core.errors import Problem, invalid
@@ -26,6 +28,8 @@ from waypost.webhooks.formats import FORMATS, STANDARD
 pages = Router()
 _LIST = "/dashboard/webhooks"
 _SHAPE = Shape(lists=("events", "single"), urls=("url",))
+_PERIOD = Shape(local_times=("since", "until"))
+_DAY = 86_400
 _MAX_OPTIONS = 200
 _SENDING_SECONDS = 60
 Option = tuple[str, str]
@@ -48,6 +52,11 @@ _NEW: Mapping[str, Value] = {
     "single": [],
     "scope": "",
 }
+
+
+class _Period(Body):
+    since: Moment
+    until: Moment
 
 
 @pages.get("/dashboard/webhooks")
@@ -137,6 +146,22 @@ def replay_webhook(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_LIST}/{id}", message="Sent again. The answer appears below.")
 
 
+@pages.post("/dashboard/webhooks/{id:int}/period")
+def replay_period(context: PageContext, id: int) -> Response:
+    """Send all messages of a period again, from its first minute to the end of its last."""
+    form = context.form(_PERIOD)
+
+    def work(tx: Connection, fields: dict[str, Any]) -> None:
+        first, last = (clock.last_second(fields[name]) for name in ("since", "until"))
+        if not deliveries.replay(tx, context.account, id, first=first, last=last + 59):
+            raise invalid("since", "There are no messages in this period.")
+
+    context.submit(form, _Period, work, _PERIOD)
+    if form.errors:
+        return _page(context, id, period=form, status=400)
+    return context.redirect(f"{_LIST}/{id}", message="Sent again. The answer appears below.")
+
+
 @pages.get("/dashboard/webhooks/{id:int}/rotate")
 def confirm_rotation(context: PageContext, id: int) -> Response:
     endpoint = context.read(lambda tx: endpoints.get_owned(tx, context.account, id))
@@ -162,7 +187,9 @@ def delete_webhook(context: PageContext, id: int) -> Response:
     return context.redirect(_LIST, message="The webhook was deleted.")
 
 
-def _page(context: PageContext, id: int, *, secret: str = "") -> Response:
+def _page(
+    context: PageContext, id: int, *, secret: str = "", period: Form | None = None, status: int = 200
+) -> Response:
     requested = context.query("state")
     state: State | None = next((name for name in get_args(State) if name == requested), None)
 
@@ -181,7 +208,14 @@ def _page(context: PageContext, id: int, *, secret: str = "") -> Response:
     values |= {"events": events, "describe": _event, "state": state, "secret": secret}
     values |= {"max_replayed": deliveries.MAX_REPLAYED, "is_sending": any(map(_is_sending, page.items))}
     values["format"] = FORMATS[values["endpoint"].format].label
-    return context.render_list("webhooks/show.html", page, **values)
+    values["period"] = period or _last_day(context)
+    return context.render_list("webhooks/show.html", page, status=status, **values)
+
+
+def _last_day(context: PageContext) -> Form:
+    now = clock.now()
+    times = {"since": now - _DAY, "until": now}
+    return Form({name: forms.to_local_input(second, context.time_zone) for name, second in times.items()})
 
 
 def _is_sending(delivery: Delivery) -> bool:
