@@ -34,7 +34,7 @@ def test_button_downloads_archive_and_stays_usable(ana: Person, chrome: Browser,
         with zipfile.ZipFile(download.value.path()) as opened:
             assert opened.testzip() is None
         expect(button).not_to_have_attribute("aria-busy", "true")
-        expect(page.get_by_role("heading", name="Your data")).to_be_visible()
+        expect(page.get_by_role("heading", name="Your data", exact=True)).to_be_visible()
 
 
 def test_deletion_shows_banner_until_it_is_canceled(ana: Person, ben: Person, chrome: Browser, address: str) -> None:

@@ -126,7 +126,7 @@ _LABELS_OF_KINDS: Mapping[tuple[str, str], str] = {
     ("domain", "host"): gettext_noop("Host name"),
     ("link", "description"): gettext_noop("Private note"),
     ("overlay", "color"): gettext_noop("Text color"),
-    ("plan", "status"): gettext_noop("Tag for programs"),
+    ("plan", "status"): gettext_noop("Status in the API"),
     ("share", "slug"): gettext_noop("Public address"),
     ("splash", "link"): gettext_noop("Product link"),
     ("splash", "title"): gettext_noop("Heading"),

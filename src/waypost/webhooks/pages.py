@@ -304,7 +304,7 @@ def _format_options(endpoint: Endpoint | None) -> Sequence[Option]:
     """Return the choices of a format: all for a new webhook, and those to which another one can change."""
     current = None if endpoint is None else FORMATS[endpoint.format]
     return [
-        (name, each.label)
+        (name, gettext("Your own program (Standard Webhooks)") if name == STANDARD else each.label)
         for name, each in FORMATS.items()
         if current in (None, each) or not (current.is_analytics or each.is_analytics)
     ]
