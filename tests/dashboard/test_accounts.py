@@ -175,6 +175,14 @@ def test_email_change_requires_the_password(ana: Person, ben: Person, dashboard:
     assert ana.get("/account")["data"]["email"] == "new@example.com"
 
 
+def test_forms_of_email_and_password_are_folded_until_one_fails(ana: Person, dashboard: Browser) -> None:
+    folds = [tag for tag in re.findall(r"<details[^>]*>", dashboard.get("/account").text) if "fold" in tag]
+    assert [" open" in tag for tag in folds] == [False, False]
+    failed = dashboard.submit("/account/password", at="/account", old="wrong", new=NEW).text
+    folds = [tag for tag in re.findall(r"<details[^>]*>", failed) if "fold" in tag]
+    assert [" open" in tag for tag in folds] == [False, True]
+
+
 def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dashboard: Browser) -> None:
     page = dashboard.submit("/account/keys", name="a script", scope="read", expires="", password=PASSWORD)
     match = re.search(r"<code>(wp_[\w-]{32})</code>", page.text)

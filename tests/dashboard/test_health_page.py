@@ -132,3 +132,8 @@ def test_test_email_needs_a_server(dashboard: Browser) -> None:
     assert "Send test e-mail" not in page
     assert _levels(page)["E-mail"] == "warn"
     assert dashboard.submit("/admin/health/email", at="/admin/accounts/1").status_code == 400
+
+
+def test_open_steps_of_the_setup_are_above_the_state(dashboard: Browser) -> None:
+    page = _text(dashboard.get("/admin/health").text)
+    assert page.index("Set up this installation") < page.index("Click counting")
