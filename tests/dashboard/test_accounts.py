@@ -13,6 +13,7 @@ from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
 from waypost.core import clock
+from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
 from waypost.items.accounts import email_links, ops
@@ -181,6 +182,13 @@ def test_forms_of_email_and_password_are_folded_until_one_fails(ana: Person, das
     failed = dashboard.submit("/account/password", at="/account", old="wrong", new=NEW).text
     folds = [tag for tag in re.findall(r"<details[^>]*>", failed) if "fold" in tag]
     assert [" open" in tag for tag in folds] == [False, True]
+
+
+@pytest.mark.parametrize(("username", "shown"), [("anaï", "ï"), ("ana b", " "), ("ana\u200b", "U+200B")])
+def test_refused_username_names_the_character(username: str, shown: str) -> None:
+    with pytest.raises(Problem) as refused:
+        ops.checked_username(username)
+    assert refused.value.message == f'username cannot have "{shown}". Use only A-Z, a-z, 0-9, _ and -.'
 
 
 def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dashboard: Browser) -> None:

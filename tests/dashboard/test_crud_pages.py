@@ -54,7 +54,7 @@ RESOURCES: dict[str, dict[str, Any]] = {
         "form": {"name": "Shop", "type": "analyticspixel", "tag": "G-1"},
         "change": {"name": "Shop 2", "tag": "G-2"},
         "wrong": {"tag": "G 1"},
-        "error": "Tag must be 1 to 64 characters",
+        "error": "Tag cannot have",
         "edit": "",
     },
     "utm": {

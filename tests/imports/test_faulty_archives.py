@@ -126,7 +126,7 @@ def test_invalid_rows_of_archive_lose_nothing_else(ana: Person, settings: Settin
         ("splash_pages", {"name": "S", "link": "javascript:alert(1)"}, "link"),
         ("overlays", {"name": "O", "type": "message", "message": "Hi", "link": "javascript:alert(1)"}, "link"),
         ("overlays", {"name": "O", "type": "image"}, "image is required"),
-        ("pixels", {"name": "P", "type": "socialapixel", "tag": "'><script>"}, "tag must be"),
+        ("pixels", {"name": "P", "type": "socialapixel", "tag": "'><script>"}, 'tag cannot have "\'"'),
         ("pixels", {"name": "P", "type": "unknown", "tag": "1"}, "type must be"),
         ("campaigns", {"name": "C", "slug": "a/b"}, "slug"),
         ("campaigns", {"name": "C", "slug": "taken"}, "taken"),

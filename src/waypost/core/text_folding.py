@@ -5,7 +5,7 @@ Texts are compared by decision 72. Stored texts stay as they were typed.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 INVISIBLE = (
@@ -16,6 +16,12 @@ INVISIBLE = (
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _MAX_LETTER = 0x1E943
 """The last character with case."""
+
+
+def first_refused(text: str, is_allowed: Callable[[str], object]) -> str:
+    """Return the first character that is not allowed, or its code point if it cannot be seen; "" if all are allowed."""
+    character = next((each for each in text if not is_allowed(each)), "")
+    return character if character.isprintable() else f"U+{ord(character):04X}"
 
 
 def folded(text: str) -> str:

@@ -5,6 +5,7 @@ import secrets
 import unicodedata
 
 from waypost.core.errors import invalid
+from waypost.core.text_folding import first_refused
 from waypost.core.uris import LIKE_DELIMITERS
 
 RESERVED = frozenset(
@@ -64,7 +65,7 @@ def check(alias: str, *, host: str = "", field: str) -> str:
     """
     alias = normalize(alias, host)
     if not is_valid(alias, host=host):
-        _refuse_characters(alias, host, field)
+        refuse_characters(alias, host, field)
         if host:
             message = f"{field} must be 1 to 190 letters, digits, emoji, _, -, . or ~, with / between parts."
             raise invalid(field, message)
@@ -77,19 +78,18 @@ def check(alias: str, *, host: str = "", field: str) -> str:
 def check_slug(slug: str, *, field: str) -> str:
     """Return a campaign's slug if it is valid. Raises INVALID on `field`."""
     if not _SLUG.match(slug):
-        _refuse_characters(slug, "", field)
+        refuse_characters(slug, "", field)
         raise invalid(field, f"{field} must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     return check(slug, field=field)
 
 
-def _refuse_characters(alias: str, host: str, field: str) -> None:
+def refuse_characters(alias: str, host: str, field: str) -> None:
     """Raise INVALID that names the first character that no alias of this host can have."""
-    character = next((each for each in alias if not _can_be_in_alias(each, host)), "")
-    shown = character if character.isprintable() else f"U+{ord(character):04X}"
-    if character and host:
+    shown = first_refused(alias, lambda character: _can_be_in_alias(character, host))
+    if shown and host:
         message = f'{field} cannot have "{shown}". Use letters, digits, emoji, _, -, . and ~, with / between parts.'
         raise invalid(field, message)
-    if character:
+    if shown:
         raise invalid(field, f'{field} cannot have "{shown}". Use only A-Z, a-z, 0-9, _ and -.')
 
 

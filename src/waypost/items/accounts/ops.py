@@ -31,6 +31,7 @@ from waypost.db.schema import accounts, plans
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.db.statements import TypedSelect
 from waypost.items.accounts import deletion
+from waypost.urls import alias_rules
 
 
 def change_plan(tx: Connection, name: str, /, **fields: str | int | None) -> None:
@@ -135,6 +136,7 @@ def checked_email(value: str, *, field: str = "email") -> str:
 def checked_username(value: str) -> str:
     """Return the username. Raises INVALID on `username`."""
     if not _USERNAME.match(value):
+        alias_rules.refuse_characters(value, "", "username")
         raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     return value
 

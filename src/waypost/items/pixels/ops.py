@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Connection, select
 
 from waypost.core.errors import invalid
+from waypost.core.text_folding import first_refused
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import link_pixels, links, pixels
@@ -101,5 +102,7 @@ def _record_change(tx: Connection, account: int, pixel: int) -> None:
 
 def _checked_tag(tag: str) -> str:
     if not _TAG.match(tag):
+        if shown := first_refused(tag, _TAG.match):
+            raise invalid("tag", f'tag cannot have "{shown}". Use only A-Z, a-z, 0-9, _ . / and -.')
         raise invalid("tag", "tag must be 1 to 64 characters from A-Z, a-z, 0-9, _ . / and -.")
     return tag
