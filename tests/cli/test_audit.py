@@ -48,6 +48,8 @@ def test_administrators_download_the_latest_checkpoint(database: Database, ana: 
     background.sequence_now(database)
     note = database.write(lambda tx: checkpoints.sign(tx, "go.example.com/audit"))
     assert dashboard.get(address).text == note
-    assert "format=checkpoint" in dashboard.get(page).text
+    shown = dashboard.get(page).text
+    assert "format=checkpoint" in shown
+    assert '<code dir="ltr">waypost audit verify</code>' in shown
     database.write(lambda tx: accounts.set_admin(tx, ana.account, admin=False))
     assert "go.example.com/audit" not in dashboard.get(address).text

@@ -89,7 +89,8 @@ STATIC = "/dashboard/static/"
 _SIDEWAYS = ("arrow-left", "arrow-right-start-on-rectangle", "arrow-uturn-left", "chevron-left", "chevron-right")
 Pairs = Iterable[tuple[object, str]]
 _CODE = re.compile(
-    r"\bwaypost (?:backup|check|doctor|migrate|restore|serve|settings|upgrade)\b|\bWAYPOST_[A-Z0-9_]+(?:=[\w.-]+)?"
+    r"\bwaypost (?:audit verify|backup|check|doctor|migrate|restore|serve|settings|upgrade)\b"
+    r"|\bWAYPOST_[A-Z0-9_]+(?:=[\w.-]+)?"
 )
 """Commands and settings in messages."""
 _HUES = 12  # classes in web/src/tables.css
