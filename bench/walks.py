@@ -1,9 +1,9 @@
 """The files of waypost that one request executes: `python -m bench.walks`.
 
 A file counts if a function of it runs, from the ASGI application to the end of the response, in any thread; for a visit
-from the first byte that the protocol receives. The service is warm, and a file must run in each of five equal requests,
-so work in the background does not count. Files that run before the first one of `api/` are those of every request, such
-as of the dispatcher.
+from its new connection on. The service is warm, and a file must run in each of five equal requests, so work in the
+background does not count. Files that run before the first one of `api/` are those of every request, such as of the
+dispatcher.
 """
 
 import itertools
@@ -107,7 +107,7 @@ def _walk_api(trace: FileTrace, client: AsgiClient) -> None:
 
 
 def _walk_visit(trace: FileTrace, folder: Path) -> None:
-    """Print the files of a click whose link is not in memory, from the bytes received to those sent."""
+    """Print the files of a click whose link is not in memory, from its new connection to the bytes sent."""
     settings = Settings(data_dir=folder, base_url="http://go.localhost:8000")
     database = Database(settings.database)
     upgrade(database)

@@ -17,12 +17,22 @@ from waypost.urls.short_urls import report_url
 from waypost.visits import writers
 from waypost.visits.alias import AliasKind
 from waypost.visits.click_limits import LinkKey, has_clicks_left
-from waypost.visits.decide import EXPIRY_REASONS, Decision, Facts, Redirect, Refusal, decide, expired_outcome
+from waypost.visits.decide import (
+    EXPIRY_REASONS,
+    Decision,
+    Facts,
+    Redirect,
+    Refusal,
+    decide,
+    expired_outcome,
+    facts_of,
+    is_blocked,
+)
 from waypost.visits.i18n import translatable
 from waypost.visits.link_record import LinkView, find_link
 from waypost.visits.outcome import Deferred, JournalFields, Log, NeedsRequest, Outcome, Page, Redirection, Refused
 from waypost.visits.request import VisitRequest, request_host
-from waypost.visits.visit import VisitService, is_blocked
+from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import Services
 
 
@@ -40,7 +50,7 @@ def link_outcome(
     `unlocked`: the visitor knows the link's password. `rotation`: the journal fields of a rotator that chose the link;
     it has taken the click from the link's limit.
     """
-    facts = visits.facts(link, visit, unlocked=unlocked)
+    facts = facts_of(link, visit, visits.countries, unlocked=unlocked)
     decision = decide(link, facts)
     if is_blocked(blocked, link, decision, facts):
         return Refused("blocked")

@@ -47,12 +47,12 @@ from waypost.urls.hostnames import is_https_only
 from waypost.visits.app import PublicApp
 from waypost.visits.cache import Cache, CacheInvalidator
 from waypost.visits.fast_path import WorkerState
-from waypost.visits.fast_visits import FastVisits
 from waypost.visits.outcome import Rule
 from waypost.visits.record_queries import FileView
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
 from waypost.visits.visitor_services import InstallationSigner, Services
+from waypost.visits.writers import FastVisits
 from waypost.webhooks import overlay_hooks
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
@@ -49,13 +49,14 @@ class Blocklist:
 
     hosts: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
+    is_empty: bool = field(init=False)
 
-    def __bool__(self) -> bool:
-        return bool(self.hosts or self.words)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_empty", not (self.hosts or self.words))
 
     def blocks(self, url: str) -> bool:
         """Return whether a URL is blocked."""
-        if not self:
+        if self.is_empty:
             return False
         folded = _folded(url)
         return not self.hosts.isdisjoint(_hosts(url)) or any(word in folded for word in self.words)

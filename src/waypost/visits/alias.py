@@ -8,14 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.clicks import journal
-from waypost.http.client_ip import is_private
-from waypost.urls.blocklist import Blocklist
 from waypost.urls.short_urls import alias_path
 from waypost.visits import writers
-from waypost.visits.host_routes import refuse_host
-from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Redirection, Refused, Rule
-from waypost.visits.record_queries import DomainView, Resolved
+from waypost.visits.host_routes import missing_log, unknown_outcome
+from waypost.visits.outcome import Refused, Rule
+from waypost.visits.record_queries import Resolved
 from waypost.visits.request import VisitRequest, read_visit, request_host
 from waypost.visits.responses import redirect
 from waypost.visits.visitor_services import Handler, Services
@@ -84,30 +81,11 @@ async def _visit(request: Request, services: Services, alias: str, kinds: dict[t
     return await writers.respond(request, services, visit, rule(services.visits, visit, record, blocked))
 
 
-def unknown_outcome(visit: VisitRequest, domain: DomainView | None, blocked: Blocklist) -> Outcome:
-    """Return the outcome of a visit to an unknown alias. It is logged for the domain or the service's own host."""
-    if domain is None:  # a page for a private network names the host name that is expected
-        return NeedsRequest(_refuse_host) if is_private(visit.client_ip) else Refused("missing")
-    log = missing_log(domain)
-    if not domain.redirect404:
-        return Refused("missing", log)
-    return Refused("blocked", log) if blocked.blocks(domain.redirect404) else Redirection(domain.redirect404, log)
-
-
 async def respond_missing(request: Request, services: Services, visit: VisitRequest) -> Response:
     """Log a visit to something else than an alias that is not there, and return the error page."""
     domain = await services.visits.find_domain(visit.host)
     log = () if domain is None else missing_log(domain)
     return await writers.respond(request, services, visit, Refused("missing", log))
-
-
-def missing_log(domain: DomainView) -> Log:
-    """Return the journal fields of a visit that finds nothing."""
-    return (JournalFields(journal.item_fields(domain.account, "missing", domain.id)),)
-
-
-async def _refuse_host(request: Request, services: Services, _visit: VisitRequest) -> Response:
-    return refuse_host(request, services)
 
 
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:

@@ -1,12 +1,20 @@
-"""Decide the outcome of a visit to a link: a pure function of facts (decisions 46, 47, 49)."""
+"""Decide the outcome of a visit to a link (decisions 46, 47, 49).
+
+`decide` is a pure function of the facts that `facts_of` reads from the request; `is_blocked` is that of the blocklist.
+"""
 
 from typing import Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
-from waypost.clicks.classify import language_ranges
+from waypost.clicks.classify import classifier, language_ranges
+from waypost.clicks.geo.countries import code_of, name_of
+from waypost.clicks.geo.lookup import Countries
+from waypost.core import clock
 from waypost.core.uris import MAX_LOCATION, exceeds
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.url_parts import with_queries
 from waypost.visits.link_record import LinkView
+from waypost.visits.request import VisitRequest
 
 ExpiryReason = Literal["expired", "limit", "gone"]
 """Why an item is no longer available: its date, its limit, or one of them."""
@@ -58,6 +66,30 @@ def decide(link: LinkView, facts: Facts) -> Decision:
         return Refusal("locked")
     query = "" if link.dropquery else facts.query
     return _redirect(_with_query(_select_destination(link, facts), link, query))
+
+
+def facts_of(link: LinkView, visit: VisitRequest, countries: Countries, *, unlocked: bool = False) -> Facts:
+    """Return the facts for the decision. Only those that the rules of the link need are looked up."""
+    country = os = device = language = ""
+    if link.geotarget:
+        code = visit.country_code.decode("latin-1")
+        country = name_of(code) if code else countries.country(visit.client_ip)
+    if link.devicetarget or link.deeplink:
+        agent = classifier.agent(visit.agent_text)
+        os, device = agent.os, agent.device
+    if link.languagetarget:
+        language = visit.accept_language.decode("latin-1")
+    country_code = code_of(country) if country else ""
+    return Facts(clock.now(), unlocked, country, country_code, os, device, language, visit.query)
+
+
+def is_blocked(blocked: Blocklist, link: LinkView, outcome: Decision, facts: Facts) -> bool:
+    """Return whether the administrator has blocked the destination. The visitor's query does not matter."""
+    if not isinstance(outcome, Redirect) or blocked.is_empty:
+        return False
+    if outcome.is_click and facts.query:
+        outcome = decide(link, facts._replace(query=""))
+    return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)
 
 
 def expired_outcome(link: LinkView, reason: ExpiryReason) -> Decision:

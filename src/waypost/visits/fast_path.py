@@ -3,7 +3,7 @@
 A request is answered from the first of these that has the answer:
 
 1. a complete response in the cache;
-2. a record in the cache, if the response needs no more than that (waypost.visits.fast_visits);
+2. a record in the cache, if the response needs no more than that (waypost.visits.writers);
 3. a record from the database. Names that miss the cache in one turn of the event loop are read by one statement.
 
 All other requests are passed unchanged to uvicorn's own implementation. Responses are byte for byte the same as that
@@ -23,7 +23,6 @@ from waypost.http.connection import LimitedProtocol, ResponseWriter
 from waypost.http.delivery import Delivery
 from waypost.http.sendfile import SendfileAdapter
 from waypost.visits.cache import REDIRECT_LINE, Cache, RequestedHost
-from waypost.visits.fast_visits import FastVisits, HeldVisit, LoggedResponse, Target
 from waypost.visits.outcome import Log
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
@@ -42,7 +41,15 @@ from waypost.visits.request_sniffer import (
     RequestFields,
     RequestSniffer,
 )
-from waypost.visits.writers import DeliveredResponse, ResponseBatch, Turn
+from waypost.visits.writers import (
+    DeliveredResponse,
+    FastVisits,
+    HeldVisit,
+    LoggedResponse,
+    ResponseBatch,
+    Target,
+    Turn,
+)
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""

@@ -1,4 +1,4 @@
-"""Routes of a whole host: the root URL, on-demand certificates (decision 39), robots.txt and the favicon."""
+"""Routes of a whole host: its root, unknown names, on-demand certificates (decision 39), robots.txt and the favicon."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,16 +6,19 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.clicks import journal
 from waypost.core.settings import ROOT_PAGE
 from waypost.core.uris import ascii_host, encoded
 from waypost.http.client_ip import client_ip, is_private
 from waypost.media.branding.brand import NO_BRAND, Brand, icon_file
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.blocklist import Blocklist
 from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.url_parts import with_queries
 from waypost.visits.i18n import translatable
+from waypost.visits.outcome import JournalFields, Log, NeedsRequest, Outcome, Redirection, Refused
 from waypost.visits.record_queries import DomainView
-from waypost.visits.request import request_host
+from waypost.visits.request import VisitRequest, request_host
 from waypost.visits.responses import BRAND_KEY, DOMAIN_KEY, NO_STORE, json_error, redirect
 from waypost.visits.visitor_services import Services
 
@@ -63,6 +66,25 @@ def refuse_host(request: Request, services: Services) -> Response:
     message = translatable("This host name is not known. Open %(url)s, or change WAYPOST_BASE_URL.")
     detail = services.pages.translate(request, message) % {"url": services.settings.base}
     return services.pages.refuse(request, "missing", detail=detail)
+
+
+def unknown_outcome(visit: VisitRequest, domain: DomainView | None, blocked: Blocklist) -> Outcome:
+    """Return the outcome of a visit to an unknown alias. It is logged for the domain or the service's own host."""
+    if domain is None:  # a page for a private network names the host name that is expected
+        return NeedsRequest(_refuse_host) if is_private(visit.client_ip) else Refused("missing")
+    log = missing_log(domain)
+    if not domain.redirect404:
+        return Refused("missing", log)
+    return Refused("blocked", log) if blocked.blocks(domain.redirect404) else Redirection(domain.redirect404, log)
+
+
+def missing_log(domain: DomainView) -> Log:
+    """Return the journal fields of a visit that finds nothing."""
+    return (JournalFields(journal.item_fields(domain.account, "missing", domain.id)),)
+
+
+async def _refuse_host(request: Request, services: Services, _visit: VisitRequest) -> Response:
+    return refuse_host(request, services)
 
 
 async def domain_redirect(request: Request, services: Services, url: str, *, query: str = "") -> Response:

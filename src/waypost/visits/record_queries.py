@@ -316,16 +316,16 @@ def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved
     """Return the record without blocked URLs on its page."""
     if isinstance(resolved, LinkView):
         return without_blocked_link(resolved, blocklist)
-    if isinstance(resolved, QrView) and resolved.content and blocklist:
+    if isinstance(resolved, QrView) and resolved.content and not blocklist.is_empty:
         return replace(resolved, is_blocked=any(map(blocklist.blocks, resolved.content.urls())))
-    if isinstance(resolved, BioView) and blocklist:
+    if isinstance(resolved, BioView) and not blocklist.is_empty:
         return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
     return resolved
 
 
 def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
     """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
-    if not (link.interstitials and blocklist):
+    if link.interstitials is None or blocklist.is_empty:
         return link
     return link._replace(interstitials=_without_blocked_urls(link.interstitials, blocklist))
 

@@ -1,142 +1,31 @@
-"""Records, domains, limits, passwords and the journal: the visits of one worker share them (decisions 22, 46 to 49).
+"""Records, domains, limits, passwords and the journal: the visits of one worker share them (decisions 22, 46 to 49)."""
 
-Records of aliases that are not in the cache are read together: those of one turn of the event loop by one statement.
-"""
-
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
-import structlog
 from sqlalchemy import Connection
 
 from waypost.auth.attempt_limits import PolicyName, RateLimiter
 from waypost.clicks import journal
-from waypost.clicks.classify import classifier
-from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import Journal
 from waypost.core import clock, credentials
 from waypost.core.settings import Settings
-from waypost.db.change_log import Name
 from waypost.db.database import Database
 from waypost.http.client_ip import network_of
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.batcher import Batcher, deliver
-from waypost.visits.cache import Cache
+from waypost.visits.cache import AliasLoader, Cache
 from waypost.visits.click_limits import ClickTaker, has_clicks_left
-from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome
+from waypost.visits.decide import Decision, Facts, Redirect, Refusal, decide, expired_outcome, facts_of, is_blocked
 from waypost.visits.link_record import LinkView
-from waypost.visits.record_queries import (
-    NAMED_RECORDS,
-    BioView,
-    DomainView,
-    QrView,
-    Resolved,
-    find_domain,
-    plain_links,
-    resolve,
-    without_blocked,
-)
+from waypost.visits.record_queries import DomainView, Resolved, find_domain
 from waypost.visits.request import VisitRequest
-
-_log = structlog.get_logger("visits")
-_MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
-_Key = tuple[int, Name]
-LoadResult = Resolved | BaseException | None
-"""The record of a name, None if there is none, or the exception that reading it raised."""
-
-
-class AliasLoader:
-    """The loader of one worker."""
-
-    def __init__(self, database: Database, cache: Cache, settings: Settings) -> None:
-        self._database = database
-        self._cache = cache
-        self._settings = settings
-        self._reader = database.event_loop_reader(NAMED_RECORDS["postgresql"])
-        self._batcher: Batcher[Name, Resolved | None] = Batcher(
-            self._read, thread_name="aliases", is_quick=database.is_sqlite, start=self._start_reading
-        )
-        # By cache version and name: a request after a change does not share an earlier read.
-        self._waiting: dict[_Key, list[Callable[[LoadResult], None]]] = {}
-
-    @property
-    def is_overloaded(self) -> bool:
-        """Return whether many names are waiting, or the database is slow."""
-        return self._batcher.is_overloaded
-
-    def load(self, name: Name, done: Callable[[LoadResult], None]) -> None:
-        """Read the record of a name, and call `done` with the outcome."""
-        key = (self._cache.version, name)
-        callbacks = self._waiting.setdefault(key, [])
-        callbacks.append(done)
-        if len(callbacks) == 1:
-            self._batcher.submit(name, partial(self._deliver, key))
-
-    async def read(self, name: Name) -> Resolved | None:
-        """Return the record of a name."""
-        return await self._batcher.run(name)
-
-    def close(self) -> None:
-        """Stop the threads."""
-        self._batcher.close()
-        if self._reader is not None:
-            self._reader.close()
-
-    def _deliver(self, key: _Key, outcome: LoadResult) -> None:
-        for done in self._waiting.pop(key):
-            deliver(done, outcome)
-
-    def _start_reading(self, names: Sequence[Name], done: Callable[[list[Resolved | None] | None], None]) -> bool:
-        """Read the records on the event loop. That is possible if all of them are plain links or unknown."""
-        cache = self._cache
-        version, blocked = cache.version, cache.blocklist
-        if self._reader is None or blocked is None or not all(cache.get_domain(host)[0] for host, _ in names):
-            return False
-
-        def finish(rows: Sequence[Sequence[Any]] | None) -> None:
-            records = None
-            try:
-                by_name = None if rows is None else plain_links(rows)
-                records = None if by_name is None else self._cache_all(names, by_name, blocked, version)
-            except Exception:  # noqa: BLE001  # a thread reads the names again, and reports its fault to the requests
-                _log.exception("names could not be read on the event loop")
-            done(records)
-
-        return self._reader.fetch_all(finish, names=json.dumps(names))
-
-    def _read(self, names: Sequence[Name]) -> list[Resolved | None]:
-        version = self._cache.version
-        return self._database.read(lambda tx: self._read_all(tx, names, version), autocommit=True)
-
-    def _read_all(self, tx: Connection, names: Sequence[Name], version: int) -> list[Resolved | None]:
-        """Return the records. They, the blocklist and the domains of their hosts are cached."""
-        cache = self._cache
-        blocked = cache.blocklist
-        if blocked is None:
-            blocked = blocklist.read(tx)
-            cache.put_blocklist(blocked, version=version)
-        for host in {host for host, _ in names}:
-            if not cache.get_domain(host)[0]:
-                cache.put_domain(host, find_domain(tx, host, self._settings), version=version)
-        return self._cache_all(names, resolve(tx, names, self._settings), blocked, version)
-
-    def _cache_all(
-        self, names: Sequence[Name], by_name: Mapping[Name, Resolved], blocked: Blocklist, version: int
-    ) -> list[Resolved | None]:
-        records = [without_blocked(by_name.get(name), blocked) for name in names]
-        for name, record in zip(names, records, strict=True):
-            if not isinstance(record, BioView | QrView) or record.size <= _MAX_CACHED:
-                self._cache.put_resolved(name, record, version=version)
-        return records
-
 
 T = TypeVar("T")
 _CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threads only compete with each other
@@ -241,7 +130,7 @@ class VisitService:
 
     def is_reachable(self, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> bool:
         """Return whether the visit would be redirected, limits aside."""
-        facts = self.facts(link, visit, unlocked=False)
+        facts = facts_of(link, visit, self.countries)
         outcome = decide(link, facts)
         is_click = isinstance(outcome, Redirect) and outcome.is_click
         return is_click and not is_blocked(blocked, link, outcome, facts)
@@ -263,30 +152,7 @@ class VisitService:
         read = partial(self.database.read, work, autocommit=True)
         return await anyio.to_thread.run_sync(read, limiter=self._read_limiter)
 
-    def facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
-        """Return the facts for the decision. Only those that the rules of the link need are looked up."""
-        country = os = device = language = ""
-        if link.geotarget:
-            code = visit.country_code.decode("latin-1")
-            country = name_of(code) if code else self.countries.country(visit.client_ip)
-        if link.devicetarget or link.deeplink:
-            agent = classifier.agent(visit.agent_text)
-            os, device = agent.os, agent.device
-        if link.languagetarget:
-            language = visit.accept_language.decode("latin-1")
-        country_code = code_of(country) if country else ""
-        return Facts(clock.now(), unlocked, country, country_code, os, device, language, visit.query)
-
 
 def is_valid_name(name: str, max_length: int) -> bool:
     """Return whether a host, alias or search text can exist. Other names reach neither the database nor the cache."""
     return len(name) <= max_length and name.isprintable()
-
-
-def is_blocked(blocked: Blocklist, link: LinkView, outcome: Decision, facts: Facts) -> bool:
-    """Return whether the administrator has blocked the destination. The visitor's query does not matter."""
-    if not isinstance(outcome, Redirect) or not blocked:
-        return False
-    if outcome.is_click and facts.query:
-        outcome = decide(link, facts._replace(query=""))
-    return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)
