@@ -3,6 +3,7 @@
 Further content are files, a splash page, an overlay, a pixel, a share link, and the plan of an import.
 """
 
+import base64
 import hashlib
 import io
 import secrets
@@ -10,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from PIL import Image, ImageDraw
 from sqlalchemy import Connection, Table, select, update
 
 from waypost.core import clock
 from waypost.core.settings import Settings
 from waypost.db import schema
 from waypost.db.database import Database
-from waypost.demo.brand import sample_brand
 from waypost.http import file_names, media_types
 from waypost.items.bios import ops as bios
 from waypost.items.campaigns import ops as campaigns
@@ -31,12 +32,16 @@ from waypost.items.qr import ops as qr
 from waypost.items.shares import ops as shares
 from waypost.items.splash import ops as splashes
 from waypost.items.utm import ops as utm_templates
+from waypost.media.branding.brand import DATA_PREFIX, Brand
 from waypost.storage.store import Store
 from waypost.transfer.imports import planner
 from waypost.transfer.imports.source_row import Record
 from waypost.urls.url_parts import set_utm_parameters
 
 _SHOP, _EVENTS = "go.juniper.example", "events.juniper.example"
+_BRAND_COLOR = "#9a3412"
+_LOGO_SIDE = 256  # pixels
+_LOGO_SCALE = 4  # drawn larger, so that the edges are smooth
 _AGE_SECONDS = 34 * 86_400
 _CHANNELS = (("Newsletter", "#2563eb"), ("Instagram", "#db2777"), ("Print", "#d97706"), ("Partners", "#059669"))
 _UTM = {
@@ -97,7 +102,7 @@ class Target:
 
 def add(tx: Connection, account: int, settings: Settings) -> list[Target]:
     """Create the content. Return the items that get visits."""
-    brand = sample_brand()
+    brand = _sample_brand()
     for host, home in ((_SHOP, "https://shop.juniper.example/"), (_EVENTS, "https://shop.juniper.example/events")):
         domains.add(
             tx, account, domain=f"https://{host}", settings=settings, redirectroot=home, brandname=brand.name,
@@ -238,3 +243,18 @@ def _add_to_links(tx: Connection, account: int, settings: Settings) -> None:
     shares.add(tx, account, "link", ids["autumn"], slug="autumn", days=90, timezone="Europe/Lisbon")
     for table in (schema.files, schema.splashes, schema.overlays, schema.pixels, schema.shares):
         set_age(tx, table, account)
+
+
+def _sample_brand() -> Brand:
+    """Return the brand of the shop: a bowl below two berries."""
+    side = _LOGO_SIDE * _LOGO_SCALE
+    picture = Image.new("RGBA", (side, side))
+    draw = ImageDraw.Draw(picture)
+    draw.rounded_rectangle((0, 0, side - 1, side - 1), side * 0.22, fill=_BRAND_COLOR)
+    draw.pieslice((side * 0.18, side * 0.16, side * 0.82, side * 0.82), 0, 180, fill="#fff7ed")
+    draw.rectangle((side * 0.38, side * 0.78, side * 0.62, side * 0.85), fill="#fff7ed")
+    for middle in (0.42, 0.59):
+        draw.ellipse((side * (middle - 0.07), side * 0.26, side * (middle + 0.07), side * 0.40), fill="#fdba74")
+    content = io.BytesIO()
+    picture.resize((_LOGO_SIDE, _LOGO_SIDE), Image.Resampling.LANCZOS).save(content, "PNG", optimize=True)
+    return Brand("Juniper Ceramics", _BRAND_COLOR, DATA_PREFIX + base64.b64encode(content.getvalue()).decode())

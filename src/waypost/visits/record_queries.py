@@ -5,7 +5,7 @@ at every visit: a change of the blocklist invalidates the whole cache.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Connection,
     FromClause,
+    LargeBinary,
     Select,
     String,
     and_,
@@ -31,9 +32,9 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from waypost.core.errors import Problem
 from waypost.core.settings import ROOT_PAGE, Settings
 from waypost.db.change_log import Name
-from waypost.db.schema import accounts, aliases, bios, domains, files, links, qrs
+from waypost.db.schema import accounts, aliases, bio_pictures, bios, domains, files, links, qrs
 from waypost.db.statements import DriverSelect
-from waypost.http.picture_headers import Size
+from waypost.http.picture_headers import WEBP_BYTES, Size, size_of
 from waypost.media.branding import store
 from waypost.media.branding.brand import NO_BRAND, Brand
 from waypost.media.qrcode import payloads
@@ -42,7 +43,6 @@ from waypost.urls import hostnames
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.link_record import LINK_COLUMNS, Interstitials, LinkView, link_of, read_link
-from waypost.visits.picture_sizes import read_sizes
 
 _URL_FIELDS = ("url", "link", "image", "site")
 """The fields of a bio block that can hold a URL."""
@@ -243,6 +243,22 @@ def _find_bio(tx: Connection, account: int, item: int) -> BioView | None:
     values: dict[str, Any] = dict(zip(_BIO_FIELDS, row, strict=True))
     names = {block["picture"] for block in row.blocks if block.get("picture")}
     return BioView(**values, picture_sizes=read_sizes(tx, account, names))
+
+
+_PICTURE_PREFIX = "picture-"
+_PICTURE_HEADERS = select(
+    bio_pictures.c.id, func.substr(bio_pictures.c.data, 1, WEBP_BYTES, type_=LargeBinary).label("header")
+).where(bio_pictures.c.account == bindparam("account"), bio_pictures.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def read_sizes(tx: Connection, account: int, names: Iterable[str]) -> Mapping[str, Size]:
+    """Return the sizes of pictures of bio pages by their names, such as `picture-12`, from their own headers."""
+    ids = [int(name.removeprefix(_PICTURE_PREFIX)) for name in names]
+    if not ids:
+        return {}
+    headers = tx.execute(_PICTURE_HEADERS, {"account": account, "ids": ids})
+    sizes = {f"{_PICTURE_PREFIX}{row.id}": size_of(bytes(row.header)) for row in headers}
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 _READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {

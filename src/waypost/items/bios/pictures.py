@@ -20,7 +20,7 @@ from waypost.items.bios.blocks import Block
 from waypost.items.bios.picture_names import BLOCK_PARTS, DATA_PREFIX, NAME, is_copy, is_name
 from waypost.media.pictures import picture_fetch
 from waypost.media.pictures.decoding import Rules, decode
-from waypost.visits.picture_sizes import read_sizes
+from waypost.visits.record_queries import read_sizes
 
 _c = bio_pictures.c
 MAX_BYTES = 8 * 1024 * 1024

@@ -1,34 +1,37 @@
 """Backup and restore of all rows and files in one archive that does not depend on the database engine.
 
 Format: a gzipped tar of `manifest.json`, `tables/<name>.jsonl` (one row per line, bytes as Base64), `files/…` and
-`end.json`.
+`end.json`. The database has a record of how the last backup ended.
 """
 
 import gzip
 import json
 import tarfile
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from waypost.core import clock
-from waypost.core.errors import Problem
-from waypost.db import maintenance, upgrade
+from waypost.core import clock, data_files, reasons
+from waypost.core.errors import Kind, Problem
+from waypost.db import last_backup, maintenance, upgrade
 from waypost.db.database import Database
+from waypost.db.faults import error_reason
 from waypost.db.postgres import disable_timeouts
 from waypost.storage import cleanup
 from waypost.storage.store import Store
 from waypost.transfer.backup import files as backup_files
-from waypost.transfer.backup import tables, targets
+from waypost.transfer.backup import tables
 from waypost.transfer.backup.file_copies import FileCopies
 from waypost.transfer.backup.tables import invalid_archive
 
+T = TypeVar("T")
 _FORMAT = 1
 _MAX_BACKUP_SECONDS = 86_400
 _FILES = "files"  # in the manifest: whether the contents of files are in the archive or in a folder
@@ -57,11 +60,11 @@ def backup(
     """
     if database.read(upgrade.current_revision) is None:
         raise invalid_archive("There is nothing to save: this installation was never started.")
-    with targets.recorded(database):
+    with _recorded(database):
         database.write(lambda tx: cleanup.hold(tx, clock.now() + _MAX_BACKUP_SECONDS))
         if isinstance(target, Path):
-            return targets.to_file(target, lambda file: _write(database, store, file, copies))
-        return targets.to_stream(target, lambda file: _write(database, store, file, copies))
+            return _to_file(target, lambda file: _write(database, store, file, copies))
+        return _to_stream(target, lambda file: _write(database, store, file, copies))
 
 
 def _write(database: Database, store: Store, file: IO[bytes], copies: FileCopies | None) -> ArchiveSummary:
@@ -143,3 +146,56 @@ def _manifest(tar: tarfile.TarFile) -> Mapping[str, Any]:
     if manifest.get("revision") not in upgrade.known_revisions():
         raise invalid_archive("The archive was written by a newer waypost. Install that version first.")
     return manifest
+
+
+@contextmanager
+def _recorded(database: Database) -> Iterator[None]:
+    """Record how the backup in the block ends, and allow deletions of objects again.
+
+    The error of a backup is always raised, also if it cannot be recorded.
+    """
+
+    def end(tx: Connection, error: BaseException | None = None) -> None:
+        cleanup.release(tx)
+        if error is None:
+            last_backup.record(tx)
+        else:
+            last_backup.record_failure(tx, _reason(error))
+
+    try:
+        yield
+    except BaseException as error:
+        with suppress(Exception):  # the database can be the reason of the failure
+            database.write(partial(end, error=error))
+        raise
+    database.write(end)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, Problem):
+        return error.message
+    if isinstance(error, Exception):
+        text = error_reason(error) if isinstance(error, DBAPIError) else str(error)
+        return f"{reasons.clean(text) or type(error).__name__}."
+    return "It was interrupted."
+
+
+def _to_stream(stream: IO[bytes], write: Callable[[IO[bytes]], T]) -> T:
+    """Write an archive to a stream. Raises INVALID if it cannot be written."""
+    try:
+        summary = write(stream)
+        stream.flush()
+    except OSError as error:
+        raise Problem(Kind.INVALID, f"The output cannot be written: {error.strerror or error}.") from error
+    return summary
+
+
+def _to_file(target: Path, write: Callable[[IO[bytes]], T]) -> T:
+    """Write an archive to a path, which is complete or as it was. Raises INVALID if it cannot be written."""
+    try:
+        with data_files.replacing(target) as file:
+            summary = write(file)
+            data_files.sync(file)
+    except OSError as error:
+        raise Problem(Kind.INVALID, f"{target} cannot be written: {error.strerror or error}.") from error
+    return summary

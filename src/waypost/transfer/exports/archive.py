@@ -7,6 +7,7 @@ archive, with one record per entry, is in memory until the end.
 import hashlib
 import io
 import json
+import textwrap
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +30,31 @@ from waypost.items.accounts.ops import Account
 from waypost.items.qr import ops as qr_codes
 from waypost.media.qrcode.render import design
 from waypost.storage.store import ObjectNotFound, Store
-from waypost.transfer.exports import readme, sheets
+from waypost.transfer.exports import sheets
 from waypost.transfer.exports.sheets import Sheet, cell, to_json
+
+_WIDTH = 100
+_HEAD = """\
+Export of the waypost account {username}, {created} UTC
+
+Every table is here twice: NAME.csv for spreadsheets, and NAME.jsonl (one JSON object per line) for programs.
+- CSV: UTF-8, every value in quotes. An apostrophe comes before a value that a spreadsheet would read as a formula,
+  so use the JSON lines to import the data. Lists and objects are JSON. Missing values are empty.
+- JSON lines: exact values. Missing values are null.
+- Times are YYYY-MM-DD HH:MM:SS in UTC.
+
+All tables are from the same moment. Clicks of the last second can be missing. The files of the account are read
+afterward; manifest.json lists those that were deleted in between.
+
+Not included, because they are secrets: passwords of the account, of links and of files, API keys, and
+two-factor authentication.
+
+account.json       The account.
+manifest.json      Number of rows, size and SHA-256 of every file in this archive. It comes last.
+qr/ID.svg          The pictures of the QR codes, with qr/ID-logo.png for those with a logo.
+bio/picture-ID.webp  The pictures of the bio pages.
+files/ID-NAME      The bytes of the files.
+"""
 
 
 @dataclass(frozen=True)
@@ -169,7 +193,7 @@ def _write_tables(tx: Connection, source: Source, stream: ZipStream) -> tuple[Ac
     account = accounts.get(tx, source.account)
     created = clock.text(clock.now())
     with stream.entry("README.txt") as entry:
-        entry.write(readme.text(SHEETS, username=account.username, created=created).encode())
+        entry.write(_readme(SHEETS, username=account.username, created=created).encode())
     times = {"registered": clock.text(account.registered), "expires": account.expires and clock.text(account.expires)}
     _write_json(stream, "account.json", {**asdict(account), **times})
     for sheet in SHEETS:
@@ -255,3 +279,17 @@ def _write_files(source: Source, stream: ZipStream, last_file: int) -> tuple[int
 def _write_json(stream: ZipStream, name: str, value: Any) -> None:
     with stream.entry(name) as entry:
         entry.write(json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def _readme(sheets: Sequence[Sheet], *, username: str, created: str) -> str:
+    """Return the text of README.txt."""
+    parts = [_HEAD.format(username=username, created=created)]
+    for sheet in sheets:
+        width = max(len(column.name) for column in sheet.columns) + 2
+        lines = [f"{sheet.name}.csv, {sheet.name}.jsonl", *textwrap.wrap(sheet.text, _WIDTH), ""]
+        for column in sheet.columns:
+            indent = " " * (width + 2)
+            wrapped = textwrap.wrap(column.text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+            lines.append("\n".join(["  " + column.name.ljust(width) + wrapped[0].strip(), *wrapped[1:]]))
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
