@@ -222,3 +222,11 @@ def test_form_ignores_fields_that_its_format_does_not_show(dashboard: Browser, a
     assert _create(dashboard, **hidden).status_code == 200
     details = ana.details("webhook", 1)
     assert (details["format"], details["signature"], details["site"]) == ("slack", "hmac", "")
+
+
+def test_scan_is_listed_with_the_other_events_of_qr_codes(dashboard: Browser) -> None:
+    names = re.findall(r'name="single"\s+value="([^"]+)"', dashboard.get("/webhooks/new").text)
+    codes = [name.startswith(("qr.", "code.")) for name in names]
+    first = codes.index(True)
+    assert "code.scanned" in names
+    assert all(codes[first : first + sum(codes)])

@@ -232,7 +232,7 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
     for name in SCOPES:  # the form has one field for them
         if name in form.errors:
             form.errors["scope"] = form.errors.pop(name)
-    single = [f"{kind}.{verb}" for kind, verbs in catalog.EVENTS.items() for verb in verbs]
+    single = sorted((f"{kind}.{verb}" for kind, verbs in catalog.EVENTS.items() for verb in verbs), key=_position)
     return context.render(
         "webhooks/form.html",
         status=status,
@@ -244,6 +244,12 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
         kinds=[(name, _event(name)) for name in catalog.GROUPS],
         single=[(name, _event(name)) for name in single],
     )
+
+
+def _position(name: str) -> int:
+    """Return the place of an event among others: scans are with the other events of QR codes."""
+    kind = "qr" if name == catalog.VISITS["qr"] else name.partition(".")[0]
+    return list(catalog.EVENTS).index(kind)
 
 
 def _event(name: str) -> str:
