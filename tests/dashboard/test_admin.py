@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from html import unescape
+from urllib.parse import urlencode
 
 import pytest
 from sqlalchemy import insert
@@ -181,6 +183,19 @@ def test_empty_lists_of_moderation_are_cards(dashboard: Browser) -> None:
     for path in ("/admin/reports", "/admin/reports?closed=1", "/admin/blocks"):
         rows = dashboard.get(path).text.partition('<div id="rows">')[2]
         assert " ".join(rows.split()).startswith('<div class="card"><div class="empty'), path
+
+
+def test_plans_and_reports_are_searched(ana: Person, dashboard: Browser) -> None:
+    ana.write(lambda tx: ops.add_plan(tx, name="Large", status="pro", rate_limit=1, upload_limit=1))
+    paths = re.findall(r'href="(/dashboard/admin/plans/\d+)" dir', dashboard.get("/admin/plans?q=lARGE").text)
+    assert len(paths) == 1
+    assert "No matching entries" in dashboard.get("/admin/plans?q=nothing").text
+    add = partial(reports.add, host="", reason="phishing", reporter=b"somebody")
+    ana.write(partial(add, alias="one", comment="Asks for 100% of my money"))
+    ana.write(partial(add, alias="two", comment="Bad"))
+    for q, number in (("one", 1), ("TWO", 1), ("100%", 1), ("%", 1), ("", 2), ("nothing", 0)):
+        page = dashboard.get("/admin/reports?" + urlencode({"q": q})).text
+        assert len(re.findall(r'href="/dashboard/admin/reports/\d+"', page)) == number, q
 
 
 def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Browser) -> None:

@@ -10,9 +10,11 @@ from starlette.responses import Response
 from waypost.api.request_body import Body
 from waypost.api.types import MAX_INTEGER, Name
 from waypost.core.errors import invalid
+from waypost.core.text_folding import folded
 from waypost.dashboard import i18n
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Value
+from waypost.dashboard.localized_names import plan_name
 from waypost.dashboard.routing import Router
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.http import media_types
@@ -49,9 +51,17 @@ _NEW = Plan(0, "", "pro", rate_limit=30, upload_limit=500_000_000)
 
 @pages.get(_LIST)
 def list_plans(context: PageContext) -> Response:
+    """Show the plans; with `q` in the query, those whose shown name contains it."""
+    q = context.query("q")
     plans, uses = context.read(lambda tx: (ops.all_plans(tx), ops.plan_uses(tx)))
+    matching = [plan for plan in plans if folded(q) in folded(plan_name(plan.name))]
     return context.render(
-        "admin/plans.html", plans=plans, uses=uses, unlimited=UNLIMITED, registered_plan=ops.REGISTERED_PLAN
+        "admin/plans.html",
+        plans=matching,
+        q=q,
+        uses=uses,
+        unlimited=UNLIMITED,
+        registered_plan=ops.REGISTERED_PLAN,
     )
 
 

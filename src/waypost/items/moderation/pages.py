@@ -20,10 +20,10 @@ _MAX_LINES = 1000
 
 @pages.get("/dashboard/admin/reports")
 def list_reports(context: PageContext) -> Response:
-    closed = context.query("closed") == "1"
-    page = context.read(lambda tx: reports.page(tx, context.page_request(), closed=closed))
+    closed, q = context.query("closed") == "1", context.query("q")
+    page = context.read(lambda tx: reports.page(tx, context.page_request(), closed=closed, q=q))
     return context.render(
-        "admin/reports.html", page=page, closed=closed, name=lambda report: report.url(context.settings.base)
+        "admin/reports.html", page=page, closed=closed, q=q, name=lambda report: report.url(context.settings.base)
     )
 
 

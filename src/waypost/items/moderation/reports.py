@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, func, insert, literal, or_, select, update
 
 from waypost.auth.attempt_limits import REPORTS_PER_HOUR
 from waypost.core import clock
@@ -87,10 +87,15 @@ def list_all(tx: Connection, *, closed: bool = False) -> list[Report]:
     return [Report(**row) for row in tx.execute(query).mappings()]
 
 
-def page(tx: Connection, window: PageRequest, *, closed: bool = False) -> Page[Report]:
-    """Return a page of the open reports, oldest first; with `closed`, of the closed ones, latest first."""
+def page(tx: Connection, window: PageRequest, *, closed: bool = False, q: str = "") -> Page[Report]:
+    """Return a page of the open reports, oldest first; with `closed`, of the closed ones, latest first.
+
+    With `q`, only those whose host, alias or comment contains it.
+    """
     c = reports.c
     query = _select()
+    if q:
+        query = query.where(or_(*(column.icontains(q, autoescape=True) for column in (c.host, c.alias, c.comment))))
     if closed:
         query = query.where(c.closed.is_not(None)).order_by(c.closed.desc(), c.id.desc())
     else:
