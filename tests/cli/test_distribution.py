@@ -62,8 +62,8 @@ def test_everything_is_distributed_and_comes_back_with_its_foreign_keys(
     admin.execute(_CITUS)
     keys = _foreign_keys(admin)
     planned = run("distribute", "--everything", "--dry-run")
-    # Others: credentials, presets, webhooks, reports, notices, checks of domains.
-    assert f"{len(keys) - 14} foreign keys are dropped" in planned.out
+    # Others: members, credentials, presets, webhooks, reports, notices, checks of domains.
+    assert f"{len(keys) - 17} foreign keys are dropped" in planned.out
     assert run("distribute", "--everything", "--yes").out.count(" moved.") == len(_EVERYTHING)
     assert _distributed(admin) == {
         "events": "none",
@@ -75,6 +75,8 @@ def test_everything_is_distributed_and_comes_back_with_its_foreign_keys(
     assert {name for name, column in columns.items() if column == "account"} == {*STATISTICS, *ITEMS}
     assert columns[BY_HOST] == "host"
     assert _foreign_keys(admin) == keys
+    of_accounts = "SELECT tgname FROM pg_trigger WHERE tgrelid = 'accounts'::regclass AND NOT tgisinternal"
+    assert admin.execute(of_accounts).fetchall() == [], "a node cannot write to people"
     planned = run("distribute", "--everything", "--dry-run")
     assert [line.split()[:2] for line in planned.out.splitlines()[1:-1]] == [[name, "nodes"] for name in _EVERYTHING]
     assert "All tables are there already." in planned.out

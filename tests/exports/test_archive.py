@@ -25,6 +25,7 @@ from waypost.transfer.exports import archive, runner
 from waypost.transfer.exports.archive import SHEETS, Source
 
 NOT_EXPORTED = {
+    "members": "the people of the account; the owner is in account.json",
     "accounts": "account.json",
     "api_keys": "secret",
     "sessions": "secret",

@@ -70,7 +70,7 @@ _REMOVE: Mapping[str, ops.Remove] = {
 _PICTURES = {"avatar": picture_url(), "design": {"background": "#fff4e0", "picture": picture_url("#c8d4a0")}}
 _OTHER_TABLES = {
     *("accounts", "api_keys", "attempt_limits", "changes", "idempotency_keys", "installation", "leases"),
-    *("audit", "plans", "segments", "sessions", "visitor_salts", "page_counters", "trash"),
+    *("people", "members", "audit", "plans", "segments", "sessions", "visitor_salts", "page_counters", "trash"),
 }
 
 

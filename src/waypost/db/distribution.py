@@ -26,11 +26,11 @@ COPIED = ("plans", "accounts", "domains")
 BY_HOST = "aliases"
 """The table that is read before the account is known. Its rows are distributed by host."""
 _OF_DASHBOARD = (
-    *("api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit"),
+    *("members", "api_keys", "sessions", "recovery_codes", "totp_secrets", "account_exports", "presets", "audit"),
     *("webhook_endpoints", "webhook_messages", "webhook_attempts", "emails", "email_reports", "domain_checks"),
     *("notice_items", "account_notices"),
 )
-"""Tables of accounts that no item is joined with: credentials, exports, presets, the audit log, webhooks, e-mail."""
+"""Tables of accounts that no item is joined with: members, credentials, exports, presets, audit log, webhooks, mail."""
 ITEMS = (
     *(
         table.name
@@ -196,6 +196,8 @@ def _distribute_items(tx: Connection, distributed: set[str]) -> Sequence[str]:
     if ITEMS[0] in distributed:
         return ()
     keys = _foreign_keys(tx)
+    for name in ("insert", "update", "delete"):  # a node cannot write to people; they serve only an older version
+        tx.execute(text(f"DROP TRIGGER IF EXISTS people_{name} ON accounts"))
     with _without_triggers(tx):
         for key in keys:
             tx.execute(text(f"ALTER TABLE {key.name} DROP CONSTRAINT {key.key}"))

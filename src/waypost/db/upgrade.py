@@ -19,6 +19,11 @@ from waypost.db.schema.columns import metadata
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
+_FUNCTIONS = (
+    *("links_search_update()", "links_search_keys(text, bigint)"),
+    *("people_insert()", "people_update()", "people_delete()"),
+)
+"""Those that the migrations create on PostgreSQL."""
 _ADVISORY_LOCK = 7_229_001  # an arbitrary number, the same on every node
 
 
@@ -67,7 +72,7 @@ def drop_all(tx: Connection) -> None:
     tables = [table for table in reflected.sorted_tables if not table.name.startswith("links_search")]
     reflected.drop_all(tx, tables=tables)
     if tx.dialect.name == "postgresql":
-        tx.execute(text("DROP FUNCTION IF EXISTS links_search_update(), links_search_keys(text, bigint)"))
+        tx.execute(text(f"DROP FUNCTION IF EXISTS {', '.join(_FUNCTIONS)}"))
 
 
 def reflect_tables(tx: Connection) -> MetaData:

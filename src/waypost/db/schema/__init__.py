@@ -38,6 +38,7 @@ from waypost.db.schema.emails import account_notices, email_reports, emails, not
 from waypost.db.schema.imports import import_clicks, import_origins, import_parts, import_plans, import_rows
 from waypost.db.schema.link_tables import link_checks, link_undos, rotator_links, rotator_state
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
+from waypost.db.schema.people import members, people
 from waypost.db.schema.resources import (
     aliases,
     bio_blocks,

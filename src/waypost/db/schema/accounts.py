@@ -88,7 +88,8 @@ api_keys = Table(
     sqlite_autoincrement=True,
 )
 
-# Logins to the dashboard. `digest` is a hash of the session cookie, `agent` the browser's name.
+# Logins to the dashboard. `digest` is a hash of the session cookie, `agent` the browser's name. Nodes of the older
+# version write no `person`: it is then the one with the number of the account.
 sessions = Table(
     "sessions",
     metadata,
@@ -98,7 +99,9 @@ sessions = Table(
     Column("agent", Text, nullable=False),
     timestamp("created"),
     timestamp("seen"),
+    Column("person", Id, ForeignKey("people.person", ondelete="CASCADE")),
     Index("sessions_account_id", "account", "id"),
+    Index("sessions_person_id", "person", "id"),
     Index("sessions_seen", "seen"),
     sqlite_autoincrement=True,
 )

@@ -75,6 +75,7 @@ def load(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> i
     for table in reversed(tables):
         tx.execute(table.delete())  # rows that the migrations inserted
     for table in tables:
+        tx.execute(table.delete())  # rows that triggers added for those of its parents
         for batch in batches(_rows(tar, table), _BATCH_ROWS):
             partitions.ensure_for_rows(tx, table.name, batch)
             tx.execute(insert(table), batch)

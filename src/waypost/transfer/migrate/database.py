@@ -97,7 +97,7 @@ def _migrate(source: Connection, target: Database, progress: ProgressCallback) -
     total = sum(_count(source, table) for table in metadata.sorted_tables)
     resumed = rows = checked = 0
     for table in metadata.sorted_tables:
-        present = target.read(partial(_count, table=table))
+        present = target.write(partial(_present, table=table))
         resumed += present
         rows += _copy_table(source, target, table, present, _part(progress, "copy", rows, total))
     for table in metadata.sorted_tables:
@@ -154,6 +154,14 @@ def _key(table: Table) -> list[Column[Any]]:
 def _count(tx: Connection, table: Table) -> int:
     disable_timeouts(tx)
     return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _present(tx: Connection, table: Table) -> int:
+    """Return the number of copied rows. Delete those that triggers added for rows of its parents."""
+    if _position(tx, table) is None:
+        tx.execute(table.delete())
+        return 0
+    return _count(tx, table)
 
 
 def _position(tx: Connection, table: Table) -> list[Any] | None:
