@@ -14,10 +14,11 @@ from tests.conftest import Person
 from tests.support.assertions import refused
 from tests.support.databases import ON_BOTH_DATABASES
 from tests.support.trash import entries, move, restore
+from waypost.auth import people
 from waypost.core.errors import Problem
 from waypost.db import crud, schema
 from waypost.db.migrations import versions
-from waypost.items.accounts import ops, stored_logins
+from waypost.items.accounts import ops
 from waypost.items.accounts import ops as accounts
 
 pytestmark = ON_BOTH_DATABASES  # unique indexes and migrations of names
@@ -127,9 +128,9 @@ def test_sign_in_and_registration_compare_email_addresses_in_one_form(ana: Perso
     address = "jörg@example.com"
     ana.put("/account/update", {"email": address.upper()})
     for name in (unicodedata.normalize("NFD", address), f" {address} "):
-        login = ana.database.read(lambda tx: stored_logins.named(tx, name))  # noqa: B023  # called at once
+        login = ana.database.read(lambda tx: people.named(tx, name))  # noqa: B023  # called at once
         assert login is not None
-        assert login.account == ana.account
+        assert login.person == ana.account
     with pytest.raises(Problem, match="That e-mail address is taken"):
         ana.write(lambda tx: accounts.add(tx, email=unicodedata.normalize("NFD", address), username="eva", password=""))
 

@@ -9,11 +9,12 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.dashboard_client import Browser
 from waypost.admin.new_accounts import create_account
+from waypost.auth import people
 from waypost.core import credentials
 from waypost.core.errors import Problem
 from waypost.core.settings import Settings
 from waypost.db.database import Database
-from waypost.items.accounts import email_links, stored_logins
+from waypost.items.accounts import email_links
 from waypost.server.app import build
 
 WEAK = {"12345678": "easy to guess", "ben-12345": "which is part of the username or e-mail address"}
@@ -71,5 +72,5 @@ def test_weak_password_is_refused_for_new_account(database: Database, password: 
 
 
 def _is_password(database: Database, person: Person, password: str) -> bool:
-    login = database.read(lambda tx: stored_logins.of(tx, person.account))
+    login = database.read(lambda tx: people.of(tx, person.account))
     return login is not None and credentials.password_matches(login.password, password)

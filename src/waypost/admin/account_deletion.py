@@ -8,6 +8,7 @@ import structlog
 from sqlalchemy import Connection, Table, delete, select
 
 from waypost.audit import log as audit
+from waypost.auth import people
 from waypost.core.errors import Kind, Problem, account_deleted
 from waypost.db import audit_log, leases, moved_items, postgres, schema
 from waypost.db.database import Database
@@ -116,6 +117,7 @@ def _close(tx: Connection, account: int) -> None:
     """Suspend the account, and revoke its keys and sessions."""
     deletion.require_other_administrator(tx, account)
     tx.execute(schema.accounts.update().where(schema.accounts.c.id == account).values(suspended=True))
+    people.shut_out(tx, account)
     for table in (schema.api_keys, schema.sessions):
         tx.execute(delete(table).where(table.c.account == account))
 
@@ -150,4 +152,5 @@ def _remove_account(tx: Connection, account: int) -> None:
     removed = audit.remove_account(tx, account)
     audit_log.forget(tx, account)
     audit_log.record(tx, None, "account.deleted", account, label=username, after={"events": removed})
+    people.remove_members(tx, account)
     tx.execute(delete(schema.accounts).where(is_account))

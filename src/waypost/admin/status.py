@@ -65,7 +65,7 @@ def send_test_email(context: PageContext) -> Response:
         raise Problem(Kind.INVALID, "E-mail is not configured on this server.")
     if context.rate_limiter.acquire("notice", network="", subject=recipient.casefold()):
         return context.redirect(_HEALTH, message="Too many e-mails were sent. Please wait an hour.", tone="bad")
-    language = login_changes.language_of(context, context.account)
+    language = login_changes.language_of(context, context.person)
     reason = context.mailer.send_now(emails.test_message(context, recipient, language))
     if reason:
         message = gettext("The e-mail could not be sent: %(reason)s", reason=reasons.clean(reason))

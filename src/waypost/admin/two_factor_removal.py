@@ -2,13 +2,14 @@
 
 from sqlalchemy import Connection
 
+from waypost.auth import people
 from waypost.core.errors import invalid
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.dashboard.mails import Installation
 from waypost.db.database import Database
 from waypost.http import mail
-from waypost.items.accounts import emails, lost_phone, profile
+from waypost.items.accounts import emails, lost_phone
 from waypost.media.branding import store as brands
 
 
@@ -23,7 +24,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
         sender = Installation(settings, brands.of_installation(tx))
-        language = profile.language_of(tx, account) or SOURCE_LANGUAGE
+        language = people.language_of(tx, account) or SOURCE_LANGUAGE
         notice = emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
         return mail.enqueue(tx, settings, notice, account=account)
 

@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, true, update
 
+from waypost.auth import people
 from waypost.core import clock, credentials
 from waypost.core.errors import not_found
-from waypost.db import account_rows, audit_log
-from waypost.db.schema import accounts, sessions
+from waypost.db import account_rows, audit_log, schema
+from waypost.db.schema import accounts, members, sessions
 
 LIFE = 30 * 86_400
 """Seconds after its last use that a session expires."""
 MAX_LIFE = 180 * 86_400
 """Seconds after its start that a session expires, even if it is used."""
 _SEEN_EVERY = 600  # seconds between updates of the last use, so that reading pages rarely writes
+_PERSON = func.coalesce(sessions.c.person, sessions.c.account)
+"""The person of a session; nodes of the older version write only the account, which has the same number."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,14 @@ class Session:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The session and account of a token. `language` and `timezone` are "" until the user selects one."""
+    """The session of a token, its person and the account that it shows.
+
+    `owner` is an administrator of the installation. `language` and `timezone` are "" until the user selects one.
+    """
 
     session: int
     account: int
+    person: int
     email: str
     username: str
     owner: bool
@@ -43,30 +50,40 @@ class SignedIn:
     stale: bool
 
 
-def begin(tx: Connection, account: int, *, agent: str) -> str:
+def begin(tx: Connection, person: int, *, agent: str) -> str:
     """Start a session and return the browser's token. It is always new, which prevents session fixation.
 
-    Raises NOT_FOUND if the account was deleted.
+    Raises NOT_FOUND if the person was deleted.
     """
+    account = people.account_of(tx, person)
     account_rows.lock(tx, account)
     token = credentials.new_token()
     now = clock.now()
-    digest = credentials.digest(token)
-    tx.execute(insert(sessions).values(account=account, digest=digest, agent=agent, created=now, seen=now))
+    row = {"account": account, "person": person, "agent": agent, "created": now, "seen": now}
+    tx.execute(insert(sessions).values(**row, digest=credentials.digest(token)))
     tx.execute(sessions.delete().where(sessions.c.seen < now - LIFE))
     audit_log.record(tx, account, "session.started", label=agent)
     return token
 
 
 def find(tx: Connection, token: str) -> SignedIn | None:
-    """Return the session of a token, if it has not expired. `stale` says that `touch` is due."""
+    """Return the session of a token, if it has not expired. `stale` says that `touch` is due.
+
+    A person whose membership has ended has no session.
+    """
     now = clock.now()
+    c = sessions.c
+    is_stale = (c.seen < now - _SEEN_EVERY).label("stale")
+    of_person = (schema.people.c[name] for name in ("person", "email", "username", "language", "timezone"))
+    is_suspended = or_(schema.people.c.suspended, accounts.c.suspended).label("suspended")
+    is_member = (members.c.account == c.account) & (members.c.person == schema.people.c.person)
     query = (
-        select(sessions.c.id.label("session"), sessions.c.account, (sessions.c.seen < now - _SEEN_EVERY).label("stale"))
-        .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner)
-        .add_columns(accounts.c.suspended, accounts.c.deletion_due, accounts.c.language, accounts.c.timezone)
-        .join(accounts, accounts.c.id == sessions.c.account)
-        .where(sessions.c.digest == credentials.digest(token), *_is_valid(now))
+        select(c.id.label("session"), c.account, is_stale, *of_person)
+        .add_columns(schema.people.c.admin.label("owner"), is_suspended, accounts.c.deletion_due)
+        .join(accounts, accounts.c.id == c.account)
+        .join(schema.people, schema.people.c.person == _PERSON)
+        .join(members, is_member)
+        .where(c.digest == credentials.digest(token), *_is_valid(now))
     )
     row = tx.execute(query).mappings().first()
     return SignedIn(**row) if row else None
@@ -78,10 +95,10 @@ def touch(tx: Connection, account: int, session: int) -> None:
     tx.execute(update(sessions).where(*owned_by).values(seen=clock.now()))
 
 
-def of(tx: Connection, account: int) -> Sequence[Session]:
-    """Return the account's sessions, last used first."""
+def of(tx: Connection, person: int) -> Sequence[Session]:
+    """Return the person's sessions, last used first."""
     c = sessions.c
-    query = select(c.id, c.agent, c.created, c.seen).where(c.account == account, *_is_valid(clock.now()))
+    query = select(c.id, c.agent, c.created, c.seen).where(_is_of(person), *_is_valid(clock.now()))
     return [Session(**row) for row in tx.execute(query.order_by(c.seen.desc(), c.id.desc())).mappings()]
 
 
@@ -90,36 +107,40 @@ def agent_of(tx: Connection, session: int) -> str:
     return tx.execute(select(sessions.c.agent).where(sessions.c.id == session)).scalar_one_or_none() or ""
 
 
-def end(tx: Connection, account: int, session: int) -> None:
-    """Delete one session. Raises NOT_FOUND if the account has no such session."""
-    if not _end(tx, account, sessions.c.id == session):
+def end(tx: Connection, person: int, session: int) -> None:
+    """Delete one session. Raises NOT_FOUND if the person has no such session."""
+    if not _end(tx, person, sessions.c.id == session):
         raise not_found("session")
 
 
-def end_others(tx: Connection, account: int, *, keep: int) -> None:
-    """Delete all sessions of the account except one."""
-    _end(tx, account, sessions.c.id != keep)
+def end_others(tx: Connection, person: int, *, keep: int) -> None:
+    """Delete all sessions of the person except one."""
+    _end(tx, person, sessions.c.id != keep)
 
 
-def end_all(tx: Connection, account: int) -> None:
-    """Sign every browser of the account out."""
-    _end(tx, account, true())
+def end_all(tx: Connection, person: int) -> None:
+    """Sign every browser of the person out."""
+    _end(tx, person, true())
 
 
-def _end(tx: Connection, account: int, condition: ColumnElement[bool]) -> int:
-    """Delete sessions of the account, and return their number."""
-    statement = sessions.delete().where(sessions.c.account == account, condition).returning(sessions.c.agent)
-    agents = tx.execute(statement).scalars().all()
-    for agent in agents:
+def _end(tx: Connection, person: int, condition: ColumnElement[bool]) -> int:
+    """Delete sessions of the person, and return their number."""
+    statement = sessions.delete().where(_is_of(person), condition).returning(sessions.c.account, sessions.c.agent)
+    ended = tx.execute(statement).all()
+    for account, agent in ended:
         audit_log.record(tx, account, "session.ended", label=agent)
-    return len(agents)
+    return len(ended)
 
 
-def renew(tx: Connection, account: int, session: int) -> str:
-    """End all sessions of the account. Return the token of a new one for the browser of `session`."""
+def renew(tx: Connection, person: int, session: int) -> str:
+    """End all sessions of the person. Return the token of a new one for the browser of `session`."""
     agent = agent_of(tx, session)
-    end_all(tx, account)
-    return begin(tx, account, agent=agent)
+    end_all(tx, person)
+    return begin(tx, person, agent=agent)
+
+
+def _is_of(person: int) -> ColumnElement[bool]:
+    return or_(sessions.c.person == person, and_(sessions.c.person.is_(None), sessions.c.account == person))
 
 
 def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -98,7 +98,7 @@ PER_PAGE = 25
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_ERRORS = 20  # of a form, that are reported at once
 _SESSION_COOKIE_SECONDS, _KNOWN_SECONDS = 180 * 86_400, 365 * 86_400
-_MAX_KNOWN_ACCOUNTS = 5
+_MAX_KNOWN_PEOPLE = 5
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
     " connect-src 'self'; manifest-src 'self'; worker-src 'self';"
@@ -141,16 +141,21 @@ class PageContext(RequestContext):
         assert self.session is not None
         return self.session
 
+    @property
+    def person(self) -> int:
+        """The number of the signed-in person; 0 without a session."""
+        return self.session.person if self.session else 0
+
     @cached_property
     def time_zone(self) -> ZoneInfo:
         """The zone of all times that are shown or typed; UTC if none is known.
 
-        A form with times names the zone that they were shown in. Otherwise, it is that of the account, or of the
+        A form with times names the zone that they were shown in. Otherwise, it is that of the person, or of the
         browser: a script stores its name percent-encoded in a cookie.
         """
         in_form = self.fields.get(forms.TIME_ZONE, [""])[-1]
-        of_account = self.session.timezone if self.session else ""
-        return find_zone(in_form or of_account or unquote(self.request.cookies.get(TIME_ZONE_COOKIE, "")))
+        of_person = self.session.timezone if self.session else ""
+        return find_zone(in_form or of_person or unquote(self.request.cookies.get(TIME_ZONE_COOKIE, "")))
 
     @property
     def region(self) -> str:
@@ -163,12 +168,12 @@ class PageContext(RequestContext):
         """The client's network, for rate limits."""
         return network_of(client_ip(self.request.scope, self.settings.proxies))
 
-    def count_attempt(self, subject: str, *, account: int) -> Attempt:
+    def count_attempt(self, subject: str, *, person: int) -> Attempt:
         """Count an attempt to enter a password or code; release it if it was right. Raises RATE_LIMITED.
 
-        A known browser of the account has limits of its own: failures of others cannot lock it out.
+        A known browser of the person has limits of its own: failures of others cannot lock it out.
         """
-        browser = self.known_browser(account)
+        browser = self.known_browser(person)
         attempt = self.rate_limiter.attempt(
             "known browser" if browser else "login", subject=subject, network=browser or self.network
         )
@@ -181,14 +186,14 @@ class PageContext(RequestContext):
         if wait := self.rate_limiter.acquire("form", subject=subject, network=self.network):
             raise too_many_attempts(wait)
 
-    def known_browser(self, account: int) -> str:
-        """Return the id of this browser if it is or was signed in to the account, otherwise ""."""
-        if account and account == self.account:
+    def known_browser(self, person: int) -> str:
+        """Return the id of this browser if the person is or was signed in, otherwise ""."""
+        if person and person == self.person:
             return f"session {self.user.session}"
-        values = self._known_accounts()
-        return values[0] if str(account) in values[1:] else ""
+        values = self._known_people()
+        return values[0] if str(person) in values[1:] else ""
 
-    def _known_accounts(self) -> Sequence[str]:
+    def _known_people(self) -> Sequence[str]:
         """Return the browser's id and the accounts that signed in with it; nothing for a new browser."""
         return self.services.signer.unsign(KNOWN_COOKIE, self.request.cookies.get(KNOWN_COOKIE, "")) or ()
 
@@ -394,12 +399,12 @@ class PageContext(RequestContext):
         """The preferences of this browser."""
         return Preferences(self.request.cookies)
 
-    def set_session_cookie(self, response: Response, token: str, account: int) -> Response:
-        """Set the session cookie, and remember that this browser signed in to the account."""
+    def set_session_cookie(self, response: Response, token: str, person: int) -> Response:
+        """Set the session cookie, and remember that this person signed in with this browser."""
         self.set_cookie(response, self.services.cookie, token, max_age=_SESSION_COOKIE_SECONDS, path="/")
-        browser, *accounts = self._known_accounts() or (credentials.new_token(),)
-        accounts = [*(known for known in accounts if known != str(account)), str(account)][-_MAX_KNOWN_ACCOUNTS:]
-        known = self.services.signer.sign(KNOWN_COOKIE, browser, *accounts, life=_KNOWN_SECONDS)
+        browser, *people = self._known_people() or (credentials.new_token(),)
+        people = [*(known for known in people if known != str(person)), str(person)][-_MAX_KNOWN_PEOPLE:]
+        known = self.services.signer.sign(KNOWN_COOKIE, browser, *people, life=_KNOWN_SECONDS)
         self.set_cookie(response, KNOWN_COOKIE, known, max_age=_KNOWN_SECONDS, path=HOME)
         return response
 

@@ -61,7 +61,7 @@ class Preferences:
 
 
 def language(request: Request, session: SignedIn | None, *, pseudo: bool) -> str:
-    """Return the language of a page: that of the account, else of the cookie, else the one that the browser prefers.
+    """Return the language of a page: that of the person, else of the cookie, else the one that the browser prefers.
 
     `pseudo` allows the pseudo-language for tests.
     """

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from waypost.api.request_body import Body
 from waypost.api.types import Line
+from waypost.auth import people
 from waypost.core.errors import Kind, Problem
 from waypost.core.languages import LANGUAGES
 from waypost.core.text_folding import folded
@@ -118,7 +119,7 @@ def unsubscribe_from_notice(context: PageContext) -> Response:
 @pages.get("/dashboard/reports/new")
 def show_new_form(context: PageContext) -> Response:
     """Show the form; `about` in the query, such as `link-7`, selects an item."""
-    language = context.read(lambda tx: profile.language_of(tx, context.account)) or context.language
+    language = context.read(lambda tx: people.language_of(tx, context.person)) or context.language
     values = {"email": context.user.email, "every": "week", "language": language, "timezone": context.time_zone.key}
     return _form_page(context, Form({**values, "about": context.query("about")}))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 import structlog
-from sqlalchemy import Connection, select, true
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from waypost.core.errors import Problem
@@ -16,7 +16,8 @@ from waypost.core.settings import Settings
 from waypost.db import last_backup
 from waypost.db.database import Database
 from waypost.db.last_backup import Failure
-from waypost.db.schema import accounts
+from waypost.db.schema import members, people
+from waypost.db.schema.people import OWNER
 from waypost.email_reports import content, notice_content, notices, ops, surges
 from waypost.email_reports.notices import Item, Kind
 from waypost.email_reports.ops import EmailReport
@@ -84,8 +85,8 @@ def send_notices(settings: Settings, database: Database, stop: threading.Event) 
 
 def _add_failed_backup(tx: Connection, failure: Failure) -> None:
     if notices.advance(tx, _BACKUP, failure.at):
-        owners = tx.execute(select(accounts.c.id).where(accounts.c.owner == true())).scalars().all()
-        for account in owners:
+        is_admin = (people.c.person == members.c.person) & people.c.admin & (members.c.role == OWNER)
+        for account in tx.execute(select(members.c.account).join(people, is_admin)).scalars().all():
             notices.add(tx, account, "backup", [Item(None, {"at": failure.at, "reason": failure.reason})])
 
 

@@ -1,4 +1,4 @@
-"""The tables of people, who sign in, and of their membership in accounts, which own everything (ADR 22)."""
+"""The tables of people, with their logins, and of their membership in accounts, which own everything (ADR 22)."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, String, Table, Text, UniqueConstraint
 
@@ -19,7 +19,7 @@ people = Table(
     Column("password", Text, nullable=False),
     # A suspension changes it too: one-time links are bound to it.
     Column("password_changed", BigInteger, nullable=False),
-    # An administrator of the installation, whatever the roles in accounts are.
+    # An administrator of the installation. The roles in accounts are independent of it.
     flag("admin"),
     flag("suspended"),
     Column("language", String(8), nullable=False, default=""),

@@ -87,7 +87,7 @@ def revoke_key(context: PageContext) -> Response:
 
 def _keys_page(context: PageContext, form: Form, *, status: int = 200, new_key: str = "") -> Response:
     keys = context.read(lambda tx: api_keys.of(tx, context.account))
-    factor = context.read(lambda tx: two_factor.of(tx, context.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.person))
     return context.render(
         "account/keys.html",
         status=status,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, select, update
 
+from waypost.auth import people
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, account_deleted
 from waypost.db import audit_log, page_counters, schema
@@ -71,7 +72,10 @@ def cancel(tx: Connection, account: int) -> None:
 def begin(tx: Connection, account: int) -> bool:
     """Suspend an account whose deletion is due. Return False if it was canceled or is deleted."""
     is_due = (_c.id == account) & (_c.deletion_due <= clock.now())
-    return tx.execute(update(accounts).where(is_due).values(suspended=True)).rowcount == 1
+    if tx.execute(update(accounts).where(is_due).values(suspended=True)).rowcount == 0:
+        return False
+    people.shut_out(tx, account)
+    return True
 
 
 def cancel_due(tx: Connection, account: int) -> None:

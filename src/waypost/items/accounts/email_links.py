@@ -2,10 +2,10 @@
 
 from sqlalchemy import Connection
 
+from waypost.auth import people
 from waypost.core.errors import Kind, Problem, account_deleted, account_suspended
 from waypost.db import audit_log
 from waypost.db.signing import Signer, installation_signer, read_unverified
-from waypost.items.accounts import stored_logins
 
 RESET_SECONDS = 3600
 WELCOME_SECONDS = 7 * 86_400
@@ -88,7 +88,7 @@ def _password_link(tx: Connection, base: str, *values: str, life: int) -> str:
 
 def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int) -> None:
     """Raise INVALID on `pass` if a link is not valid any more, or its account is suspended."""
-    login = stored_logins.of(tx, account)
+    login = people.of(tx, account)
     if login is None or signer.unsign(purpose, token, bound=login.state) is None:
         raise ExpiredLink
     if login.suspended:
@@ -96,7 +96,7 @@ def _read(tx: Connection, signer: Signer, purpose: str, token: str, account: int
 
 
 def _state_of(tx: Connection, account: int) -> str:
-    login = stored_logins.of(tx, account)
+    login = people.of(tx, account)
     if login is None:
         raise account_deleted()
     return login.state

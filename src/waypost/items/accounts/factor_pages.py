@@ -42,8 +42,8 @@ def enable_two_factor(context: PageContext) -> Response:
     secret, step = checked
 
     def enable(tx: Connection) -> tuple[Sequence[str], str]:
-        codes = two_factor.enable(tx, context.account, secret=secret, step=step)
-        return codes, sessions.renew(tx, context.account, context.user.session)
+        codes = two_factor.enable(tx, context.person, secret=secret, step=step)
+        return codes, sessions.renew(tx, context.person, context.user.session)
 
     enabled = form.attempt(lambda: context.write(enable))
     if enabled is None:
@@ -56,7 +56,7 @@ def enable_two_factor(context: PageContext) -> Response:
 @pages.get(NEW_PHONE)
 def show_new_phone(context: PageContext) -> Response:
     """Show the secret for another phone; the page to enable a second factor if there is none."""
-    if context.read(lambda tx: two_factor.of(tx, context.account)) is None:
+    if context.read(lambda tx: two_factor.of(tx, context.person)) is None:
         return context.redirect(_TWO_FACTOR)
     return _new_phone_page(context, Form({}))
 
@@ -78,8 +78,8 @@ def set_up_new_phone(context: PageContext) -> Response:
     secret, step = checked
 
     def use(tx: Connection) -> tuple[Sequence[str], str]:
-        codes = two_factor.replace(tx, context.account, secret=secret, step=step)
-        return codes, sessions.renew(tx, context.account, context.user.session)
+        codes = two_factor.replace(tx, context.person, secret=secret, step=step)
+        return codes, sessions.renew(tx, context.person, context.user.session)
 
     codes, token = context.write(use)
     _tell(context, emails.FACTOR_REPLACED)
@@ -93,7 +93,7 @@ def renew_codes(context: PageContext) -> Response:
     if not proof.check_password_and_code(context, form):
         return _codes_page(context, form, None)
     return _codes_page(
-        context, form, form.attempt(lambda: context.write(lambda tx: two_factor.new_codes(tx, context.account)))
+        context, form, form.attempt(lambda: context.write(lambda tx: two_factor.new_codes(tx, context.person)))
     )
 
 
@@ -103,8 +103,8 @@ def disable_two_factor(context: PageContext) -> Response:
     form = context.form()
 
     def disable(tx: Connection) -> str:
-        two_factor.disable(tx, context.account)
-        return sessions.renew(tx, context.account, context.user.session)
+        two_factor.disable(tx, context.person)
+        return sessions.renew(tx, context.person, context.user.session)
 
     proof.check_password_and_code(context, form)
     token = None if form.errors else form.attempt(lambda: context.write(disable))
@@ -112,16 +112,16 @@ def disable_two_factor(context: PageContext) -> Response:
         return _two_factor_page(context, form, status=400)
     _tell(context, emails.FACTOR_DISABLED)
     message = "Two-factor authentication was disabled. Other browsers were signed out."
-    return context.set_session_cookie(context.redirect(_TWO_FACTOR, message=message), token, context.account)
+    return context.set_session_cookie(context.redirect(_TWO_FACTOR, message=message), token, context.person)
 
 
 def _tell(context: PageContext, message: emails.Message) -> None:
-    login_changes.tell(context, context.read(lambda tx: ops.get(tx, context.account)), message)
+    login_changes.tell(context, context.read(lambda tx: ops.get(tx, context.person)), message)
 
 
 def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     """Show the state, or a new secret as a QR code, which only this browser can enable."""
-    factor = context.read(lambda tx: two_factor.of(tx, context.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.person))
     if factor is not None:
         return context.render("account/two_factor.html", status=status, form=form, factor=factor)
     return context.render("account/two_factor.html", status=status, form=form, factor=None, setup=_setup(context, form))
@@ -132,7 +132,7 @@ def _new_phone_page(context: PageContext, form: Form, *, status: int = 200) -> R
         "account/new_phone.html",
         status=status,
         form=form,
-        factor=context.read(lambda tx: two_factor.of(tx, context.account)),
+        factor=context.read(lambda tx: two_factor.of(tx, context.person)),
         has_recovered=lost_phone.has_recovered(context),
         setup=_setup(context, form),
     )
@@ -170,4 +170,4 @@ def _enabled_page(context: PageContext, codes: Sequence[str], token: str, messag
     """Show the recovery codes of a factor that was just enabled, in the new session `token`."""
     context = replace(context, cookie=token)
     page = context.render("account/recovery_codes.html", codes=codes, message=message)
-    return context.set_session_cookie(page, token, context.account)
+    return context.set_session_cookie(page, token, context.person)

@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
+from waypost.auth import people
 from waypost.http.mail import Email
-from waypost.items.accounts import email_links, emails, ops, profile
+from waypost.items.accounts import email_links, emails, ops
 from waypost.items.accounts.emails import Message
 
 T = TypeVar("T")
@@ -100,9 +101,9 @@ def tell(
     context.mailer.send_later(prepare, account=account.id)
 
 
-def language_of(context: RequestContext, account: int) -> str:
-    """Return the language that the account selected, or that of the request."""
-    return context.read(lambda tx: profile.language_of(tx, account)) or context.language
+def language_of(context: RequestContext, person: int) -> str:
+    """Return the language that the person selected, or that of the request."""
+    return context.read(lambda tx: people.language_of(tx, person)) or context.language
 
 
 def send_limited(context: RequestContext, email: Email) -> None:

@@ -6,7 +6,7 @@ from functools import wraps
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost.auth import api_keys, sessions, two_factor
+from waypost.auth import api_keys, people, sessions, two_factor
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard.context import PageContext
@@ -21,9 +21,7 @@ from waypost.items.accounts import (
     lost_phone,
     ops,
     password_rules,
-    profile,
     proof,
-    stored_logins,
 )
 from waypost.items.accounts.login import Login, check_password, sign_in_again, start_session
 
@@ -60,17 +58,17 @@ def show_sign_in(context: PageContext) -> Response:
 
 @pages.post("/dashboard/signin", public=True)
 def sign_in(context: PageContext) -> Response:
-    """Check name and password; accounts with two-factor authentication are asked for a code next."""
+    """Check name and password; people with two-factor authentication are asked for a code next."""
     form = context.form()
     login = form.attempt(lambda: check_password(context, form))
     form.values["password"] = ""
     if login is None:
         return _sign_in_page(context, form, status=400)
     next_path = safe_redirect_path(form.text("next"))
-    if context.read(lambda tx: two_factor.of(tx, login.account)) is None:
+    if context.read(lambda tx: two_factor.of(tx, login.person)) is None:
         return start_session(context, login, next_path, kept=form.text("kept"))
     token = context.services.signer.sign(
-        _SECOND_FACTOR, str(login.account), login.state, next_path, life=_CODE_SECONDS, bound=context.cookie
+        _SECOND_FACTOR, str(login.person), login.state, next_path, life=_CODE_SECONDS, bound=context.cookie
     )
     return context.render("login/code.html", form=Form({"sealed": token, "next": next_path, "kept": form["kept"]}))
 
@@ -83,13 +81,13 @@ def check_code(context: PageContext) -> Response:
     if values is None:
         return _code_timed_out(context, form)
     login, next_path = Login(int(values[0]), values[1]), values[2]
-    is_recovery = form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
+    is_recovery = form.attempt(lambda: proof.require_code(context, login.person, form.text("code")))
     if form.errors:
         return context.render("login/code.html", status=400, form=form)
     kept = form.text("kept")
     path = lost_phone.NEW_PHONE if is_recovery and not kept else next_path
     response = start_session(context, login, path, kept=kept, has_passed_code=True)
-    return lost_phone.remember_recovery(context, response, login.account) if is_recovery else response
+    return lost_phone.remember_recovery(context, response, login.person) if is_recovery else response
 
 
 def _code_timed_out(context: PageContext, form: Form) -> Response:
@@ -104,7 +102,7 @@ def _code_timed_out(context: PageContext, form: Form) -> Response:
 def sign_out(context: PageContext) -> Response:
     """End the session."""
     if context.session is not None:
-        context.write(lambda tx: sessions.end(tx, context.account, context.user.session), in_maintenance=True)
+        context.write(lambda tx: sessions.end(tx, context.person, context.user.session), in_maintenance=True)
     response = context.redirect("/dashboard/signin", message="You signed out.")
     response.delete_cookie(
         context.services.cookie, path="/", secure=context.services.secure, httponly=True, samesite="lax"
@@ -265,8 +263,8 @@ def _registration_email(context: PageContext, email: str, language: str) -> Emai
     """Return an e-mail in `language`, or in that of the account if there is one. Called in the mail thread."""
 
     def read(tx: Connection) -> str | None:
-        login = stored_logins.named(tx, email)
-        return None if login is None else profile.language_of(tx, login.account)
+        login = people.named(tx, email)
+        return None if login is None else people.language_of(tx, login.person)
 
     selected = context.read(read)
     if selected is None:
@@ -286,11 +284,11 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
     base = context.settings.dashboard
 
     def work(tx: Connection) -> tuple[str, str, str] | None:
-        login = stored_logins.named(tx, name)
+        login = people.named(tx, name)
         if login is None or login.suspended:
             return None
-        account = ops.get(tx, login.account)
-        return account.email, profile.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
+        account = ops.get(tx, login.person)
+        return account.email, people.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
     if (recipient := context.write(work, in_maintenance=True)) is None:
         return None

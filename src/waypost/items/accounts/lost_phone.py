@@ -3,29 +3,29 @@
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.auth import sessions, two_factor
+from waypost.auth import people, sessions, two_factor
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.list_position import HOME
-from waypost.items.accounts import ops, stored_logins
+from waypost.items.accounts import ops
 
 NEW_PHONE = "/dashboard/account/factor/phone"
 _COOKIE, _SECONDS = "waypost_recovered", 86_400
 
 
-def remember_recovery(context: PageContext, response: Response, account: int) -> Response:
+def remember_recovery(context: PageContext, response: Response, person: int) -> Response:
     """Let this browser set up a new phone without a further code, for a day: it may have entered the last one."""
-    bound = context.read(lambda tx: _state(tx, account))
-    value = context.services.signer.sign(_COOKIE, str(account), life=_SECONDS, bound=bound)
+    bound = context.read(lambda tx: _state(tx, person))
+    value = context.services.signer.sign(_COOKIE, str(person), life=_SECONDS, bound=bound)
     context.set_cookie(response, _COOKIE, value, max_age=_SECONDS, path=HOME)
     return response
 
 
 def has_recovered(context: PageContext) -> bool:
-    """Return whether this browser signed in with a recovery code of the factor that the account has now."""
-    bound = context.read(lambda tx: _state(tx, context.account))
+    """Return whether this browser signed in with a recovery code of the factor that the person has now."""
+    bound = context.read(lambda tx: _state(tx, context.person))
     values = context.services.signer.unsign(_COOKIE, context.request.cookies.get(_COOKIE, ""), bound=bound)
-    return values == [str(context.account)]
+    return values == [str(context.person)]
 
 
 def remove(tx: Connection, account: int) -> ops.Account | None:
@@ -48,7 +48,7 @@ def remove_of_other(tx: Connection, administrator: int, account: int) -> ops.Acc
     return remove(tx, account)
 
 
-def _state(tx: Connection, account: int) -> str:
+def _state(tx: Connection, person: int) -> str:
     """Return a value that changes with the password, the e-mail address and the second factor."""
-    login = stored_logins.of(tx, account)
-    return f"{login.state if login else ''} {two_factor.fingerprint(tx, account)}"
+    login = people.of(tx, person)
+    return f"{login.state if login else ''} {two_factor.fingerprint(tx, person)}"

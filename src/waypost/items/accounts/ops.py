@@ -21,9 +21,9 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth import sessions
+from waypost.auth import people, sessions
 from waypost.core import clock
-from waypost.core.errors import account_deleted, account_not_found, invalid, not_found, taken
+from waypost.core.errors import account_not_found, invalid, not_found, taken
 from waypost.core.text_folding import folded
 from waypost.db import account_rows, audit_log, crud
 from waypost.db.crud import Page, PageRequest
@@ -82,6 +82,7 @@ _TAKEN = {
     "accounts_email_key_unique": taken("email", "That e-mail address is taken. Please use another one."),
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
+_TAKEN |= {name.replace("accounts", "people"): problem for name, problem in _TAKEN.items()}
 PLAN_NAME_TAKEN = crud.name_errors(plans, taken("name", "There is a plan with that name already."))
 REGISTERED_PLAN = "free"
 REGISTERED_STORAGE_LIMIT = 2**30
@@ -161,6 +162,7 @@ def add(
     }
     with crud.translate_unique_violation(_TAKEN):
         account = tx.execute(insert(accounts).values(row).returning(accounts.c.id)).scalar_one()
+        people.add_owner(tx, account)
     after = {"email": row["email"], "username": row["username"], "plan": plan}
     audit_log.record(tx, account, "account.created", account, label=username, after=after)
     return get(tx, account)
@@ -199,17 +201,15 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
     """Set the e-mail address, or the hash of the password, which ends every browser session (decision 15)."""
     if email is not None:
         with crud.translate_unique_violation(_TAKEN):
-            account_rows.change(tx, account, "email", _email_columns(email))
+            people.change(tx, account, "email", _email_columns(email))
     if password is not None:
         sessions.end_all(tx, account)
-        _update(tx, account, password=password, password_changed=clock.now())
-        audit_log.record(tx, account, "account.password_changed", account)
+        people.change_password(tx, account, password)
 
 
 def require_free_email(tx: Connection, account: int, email: str) -> None:
     """Raise TAKEN if another account has this e-mail address."""
-    is_other = (accounts.c.email_key == folded(email)) & (accounts.c.id != account)
-    if tx.execute(select(accounts.c.id).where(is_other)).first() is not None:
+    if people.has_email(tx, email, besides=account):
         raise _TAKEN["accounts_email_key_unique"]
 
 
@@ -218,14 +218,9 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
 
     A suspension ends its sessions, one-time links and unfinished sign-ins for good. Its API keys work again afterwards.
     """
-    account_rows.lock(tx, account)
-    is_changed = get(tx, account).suspended != suspended
+    is_changed = people.suspend(tx, account, suspended=suspended)
     if suspended:
         sessions.end_all(tx, account)
-        changed = case((accounts.c.password_changed < clock.now(), clock.now()), else_=accounts.c.password_changed + 1)
-        _update(tx, account, suspended=True, password_changed=changed)
-    else:
-        _update(tx, account, suspended=False)
     if is_changed:
         audit_log.record(tx, account, "account.suspended" if suspended else "account.resumed", account)
 
@@ -237,7 +232,7 @@ def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
     """
     if not admin:
         deletion.require_other_administrator(tx, account)
-    account_rows.change(tx, account, "admin", {"owner": admin})
+    people.change(tx, account, "admin", {"admin": admin})
 
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
@@ -252,7 +247,7 @@ def move(tx: Connection, account: int, *, plan: str) -> None:
 def rename(tx: Connection, account: int, username: str) -> None:
     """Set the username. Raises INVALID or TAKEN on `username`, NOT_FOUND if the account was deleted."""
     with crud.translate_unique_violation(_TAKEN):
-        account_rows.change(tx, account, "username", _username_columns(username), label=username)
+        people.change(tx, account, "username", _username_columns(username), label=username)
 
 
 def own_rate_limit(tx: Connection, account: int) -> int | None:
@@ -263,11 +258,6 @@ def own_rate_limit(tx: Connection, account: int) -> int | None:
 def limit_rate(tx: Connection, account: int, rate_limit: int | None) -> None:
     """Set the requests per minute of each API key; None for the limit of the plan. Raises NOT_FOUND as `rename`."""
     account_rows.change(tx, account, "rate_limit", {"rate_limit": rate_limit})
-
-
-def _update(tx: Connection, account: int, **values: bool | int | str | ColumnElement[int] | None) -> None:
-    if tx.execute(update(accounts).where(accounts.c.id == account).values(values)).rowcount == 0:
-        raise account_deleted()
 
 
 def add_plan(

@@ -52,22 +52,22 @@ def change_password(context: PageContext) -> Response:
     def start_session(tx: Connection, _is_pending: object) -> str:
         if form.text("revoke"):
             api_keys.revoke_all(tx, context.account)
-        return sessions.begin(tx, context.account, agent=agent)
+        return sessions.begin(tx, context.person, agent=agent)
 
     token = login_changes.change(context, start_session, password=hashed).result
     return context.set_session_cookie(
         context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."),
         token,
-        context.account,
+        context.person,
     )
 
 
 @pages.post("/dashboard/account/timezone")
 def choose_time_zone(context: PageContext) -> Response:
-    """Set the time zone of the account; without one, it is that of the browser."""
+    """Set the time zone of the person; without one, it is that of the browser."""
     form = context.form()
     name = form.text(profile.ZONE_FIELD)
-    form.attempt(lambda: context.write(lambda tx: profile.choose_time_zone(tx, context.account, name)))
+    form.attempt(lambda: context.write(lambda tx: profile.choose_time_zone(tx, context.person, name)))
     if form.errors:
         return _account_page(context, time_zone_form=form, status=400)
     return context.redirect(_ACCOUNT, message="Saved.")
@@ -85,7 +85,7 @@ def choose_sender(context: PageContext) -> Response:
 
 @pages.get("/dashboard/account/sessions")
 def list_sessions(context: PageContext) -> Response:
-    active = context.read(lambda tx: sessions.of(tx, context.account))
+    active = context.read(lambda tx: sessions.of(tx, context.person))
     return context.render("account/sessions.html", sessions=active)
 
 
@@ -94,11 +94,11 @@ def end_session(context: PageContext) -> Response:
     """End one session; without an id, all except this one."""
     ids = context.selected_ids()
     if ids:
-        context.write(lambda tx: sessions.end(tx, context.account, ids[0]), in_maintenance=True)
+        context.write(lambda tx: sessions.end(tx, context.person, ids[0]), in_maintenance=True)
         return context.redirect(_SESSIONS, message="The session was ended.")
 
     def end_others(tx: Connection) -> None:
-        sessions.end_others(tx, context.account, keep=context.user.session)
+        sessions.end_others(tx, context.person, keep=context.user.session)
         if context.form().text("revoke"):
             api_keys.revoke_all(tx, context.account)
 
@@ -115,10 +115,10 @@ def choose_theme(context: PageContext) -> Response:
 
 @pages.post("/dashboard/language", public=True)
 def choose_language(context: PageContext) -> Response:
-    """Set the language of the browser, and of the account if there is a session."""
+    """Set the language of the browser, and of the person if there is a session."""
     language = context.form().text("language")
     if language in LANGUAGES and context.session:
-        context.write(lambda tx: profile.choose_language(tx, context.account, language))
+        context.write(lambda tx: profile.choose_language(tx, context.person, language))
     return preferences.store(context, LANGUAGE_COOKIE, language if language in LANGUAGES else "")
 
 
@@ -138,7 +138,7 @@ def _account_page(
     status: int = 200,
 ) -> Response:
     account = context.read(lambda tx: ops.get(tx, context.account))
-    factor = context.read(lambda tx: two_factor.of(tx, context.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.person))
     return context.render(
         "account/account.html",
         status=status,
@@ -181,14 +181,14 @@ def cancel_deletion(context: PageContext) -> Response:
 
 
 def _time_for_owner(context: PageContext, due: int) -> str:
-    """Return the time in the language and time zone of the account, with the name of the zone."""
-    zone, language = context.time_zone, login_changes.language_of(context, context.account)
+    """Return the time in the language and time zone of the person, with the name of the zone."""
+    zone, language = context.time_zone, login_changes.language_of(context, context.person)
     return f"{formats.day_and_time(clock.local(due, zone), language)} ({zone.key})"
 
 
 def _deletion_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     contents, factor = context.read(
-        lambda tx: (deletion.contents(tx, context.account), two_factor.of(tx, context.account))
+        lambda tx: (deletion.contents(tx, context.account), two_factor.of(tx, context.person))
     )
     items = [(label, number) for label, number in contents.items.items() if number]
     days = deletion.GRACE_SECONDS // 86_400

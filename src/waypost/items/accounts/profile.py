@@ -1,4 +1,4 @@
-"""Selections of an account about itself: language, time zone, and its name on the public pages of its files.
+"""Selections of a person: language and time zone; and of an account: its name on the public pages of its files.
 
 The name is shown only if the account has entered one.
 """
@@ -13,21 +13,16 @@ from sqlalchemy import Connection, select
 
 from waypost.api.request_body import Body
 from waypost.api.types import Line
+from waypost.auth import people
 from waypost.core import clock
 from waypost.core.errors import invalid
 from waypost.db import account_rows, change_log
 from waypost.db.schema import accounts, files
 
 
-def choose_language(tx: Connection, account: int, language: str) -> None:
+def choose_language(tx: Connection, person: int, language: str) -> None:
     """Store a code of LANGUAGES."""
-    account_rows.change(tx, account, "language", {"language": language})
-
-
-def language_of(tx: Connection, account: int) -> str:
-    """Return the language of an account; "" if none was selected."""
-    query = select(accounts.c.language).where(accounts.c.id == account)
-    return tx.execute(query).scalar_one_or_none() or ""
+    people.change(tx, person, "language", {"language": language})
 
 
 ZONE_FIELD = "timezone"
@@ -41,11 +36,11 @@ def time_zone_names() -> Sequence[str]:
     return ["UTC", *sorted(places)]
 
 
-def choose_time_zone(tx: Connection, account: int, name: str) -> None:
+def choose_time_zone(tx: Connection, person: int, name: str) -> None:
     """Store the name of a zone, "" for that of the browser. Raises INVALID for an unknown name."""
     if name and clock.zone(name) is None:
         raise invalid(ZONE_FIELD, f"{ZONE_FIELD} must be the name of a time zone, such as Europe/Berlin or UTC.")
-    account_rows.change(tx, account, ZONE_FIELD, {"timezone": name})
+    people.change(tx, person, ZONE_FIELD, {"timezone": name})
 
 
 class Sender(Body):

@@ -1,6 +1,6 @@
-"""Add people, who sign in, and their membership in accounts. Every account gets one person, with its number, who owns it.
+"""Add people, with their logins, and their membership in accounts. Every account gets an owner, a person with its number.
 
-Nodes of the older version go on reading and writing the login in `accounts` until they are upgraded. Triggers repeat in
+Nodes of the older version read and write the login in `accounts` until they are upgraded. Triggers repeat in
 `people` what these write. They begin before the rows are copied, so that no write between both is lost. A release that
 no such node can run next to drops them with the columns.
 
