@@ -7,7 +7,20 @@ version that run during an upgrade; `_write` changes both. A change locks the ac
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, case, delete, exists, insert, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    delete,
+    exists,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from waypost.core import clock, credentials
 from waypost.core.errors import account_deleted
@@ -33,6 +46,17 @@ class StoredLogin:
     password: str
     suspended: bool
     state: str
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The owner of an account that gets e-mails about it. `language` and `timezone` are "" if none was selected."""
+
+    person: int
+    username: str
+    email: str
+    language: str
+    timezone: str
 
 
 def named(tx: Connection, name: str) -> StoredLogin | None:
@@ -66,6 +90,23 @@ def has_email(tx: Connection, email: str, *, besides: int) -> bool:
     """Return whether another person than `besides` has this e-mail address."""
     is_other = (_c.email_key == folded(email)) & (_c.person != besides)
     return tx.execute(select(_c.person).where(is_other)).first() is not None
+
+
+def owner_of(tx: Connection, account: int) -> Owner | None:
+    """Return the first owner of an account; None if it was deleted."""
+    query = select(_c.person, _c.username, _c.email, _c.language, _c.timezone).join(members, _is_owner_of(account))
+    row = tx.execute(query.order_by(_c.person).limit(1)).first()
+    return Owner(*row) if row else None
+
+
+def is_email_of_owner(tx: Connection, account: int, key: str) -> bool:
+    """Return whether an owner of the account has this folded e-mail address."""
+    query = select(_c.person).join(members, _is_owner_of(account)).where(_c.email_key == key)
+    return tx.execute(query).first() is not None
+
+
+def _is_owner_of(account: int) -> ColumnElement[bool]:
+    return and_(members.c.person == _c.person, members.c.account == account, members.c.role == OWNER)
 
 
 def account_of(tx: Connection, person: int) -> int:

@@ -26,9 +26,10 @@ from sqlalchemy import (
     update,
 )
 
+from waypost.auth import people
 from waypost.core import clock
 from waypost.core.errors import Kind as ErrorKind
-from waypost.core.errors import Problem
+from waypost.core.errors import Problem, account_deleted
 from waypost.db import audit_log
 from waypost.db.audit_sequence import SequencedEvent
 from waypost.db.database import upsert
@@ -180,10 +181,11 @@ def delete_old(tx: Connection) -> None:
 
 
 def recipient(tx: Connection, account: int) -> Recipient:
-    """Return the owner of an account."""
-    c = accounts.c
-    row = tx.execute(select(c.username, c.email, c.language, c.timezone).where(c.id == account)).one()
-    return Recipient(account, *row)
+    """Return the owner of an account. Raises NOT_FOUND."""
+    owner = people.owner_of(tx, account)
+    if owner is None:
+        raise account_deleted()
+    return Recipient(account, owner.username, owner.email, owner.language, owner.timezone)
 
 
 def offered(*, owner: bool) -> Sequence[Kind]:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, false, insert, select, update
 
+from waypost.auth import people
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, invalid
 from waypost.core.languages import LANGUAGES
@@ -103,7 +104,7 @@ def add(
     link: int | None = None,
     campaign: int | None = None,
 ) -> EmailReport:
-    """Create a report. The account's own address is confirmed. Raises INVALID on the invalid field, NOT_FOUND."""
+    """Create a report. An address of an owner of the account is confirmed. Raises INVALID on a field, NOT_FOUND."""
     account_rows.lock(tx, account)
     address = account_ops.checked_email(email)
     key, now = folded(address), clock.now()
@@ -114,7 +115,7 @@ def add(
     for table, item in ((links, link), (campaigns, campaign)):
         if item is not None:
             crud.require_owned(tx, table, account, item)
-    is_own = key == tx.execute(select(accounts.c.email_key).where(accounts.c.id == account)).scalar_one()
+    is_own = people.is_email_of_owner(tx, account, key)
     _check_existing(all_of(tx, account), key, (every, link, campaign), is_own=is_own)
     described = {"link": link, "campaign": campaign, "every": every, "language": language}
     row = {
@@ -154,8 +155,7 @@ def _check_existing(
 def remove(tx: Connection, account: int, report: int) -> None:
     """Delete a report. Raises INVALID if another person has unsubscribed from it, NOT_FOUND."""
     stored = get_owned(tx, account, report)
-    own = tx.execute(select(accounts.c.email_key).where(accounts.c.id == account)).scalar_one()
-    if stored.unsubscribed and stored.email_key != own:
+    if stored.unsubscribed and not people.is_email_of_owner(tx, account, stored.email_key):
         message = "The recipient unsubscribed. The entry stays, so that the address gets no other report."
         raise Problem(Kind.INVALID, message)
     tx.execute(delete(email_reports).where(_c.id == report, _c.account == account))

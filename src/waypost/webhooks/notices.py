@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
+from waypost.auth import people
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
 from waypost.dashboard.mails import Installation
-from waypost.db.schema import accounts
 from waypost.http.mail import Email
 from waypost.items.accounts import emails
 from waypost.media.branding import store as brands
@@ -21,9 +21,8 @@ _MESSAGES: Mapping[Reason, emails.Message] = {
 
 
 def email(tx: Connection, settings: Settings, notice: Notice) -> Email | None:
-    """Return the e-mail in the language of the account; None if it was deleted."""
-    c = accounts.c
-    owner = tx.execute(select(c.email, c.username, c.language).where(c.id == notice.account)).first()
+    """Return the e-mail in the language of the account's owner; None if it was deleted."""
+    owner = people.owner_of(tx, notice.account)
     if owner is None:
         return None
     return emails.with_link(
