@@ -120,13 +120,13 @@ def account_of(tx: Connection, person: int) -> int:
 
 def add_owner(tx: Connection, account: int) -> None:
     """Add the person of a new account, its owner, unless a trigger for nodes of the older version did."""
-    is_new = ~exists().where(_c.person == account)
+    if tx.execute(select(_c.person).where(_c.person == account)).first() is not None:
+        return
     copied = [accounts.c[_IN_ACCOUNTS.get(column.name, column.name)] for column in _c if column is not _c.person]
-    values: Select[Any] = select(accounts.c.id, *copied).where(accounts.c.id == account, is_new)
-    added = tx.execute(insert(people).from_select([column.name for column in _c], values)).rowcount
-    if added:
-        owner = {"account": account, "person": account, "role": OWNER}
-        tx.execute(insert(members).values(**owner, created=clock.now()))
+    values = select(accounts.c.id, *copied).where(accounts.c.id == account)
+    tx.execute(insert(people).from_select([column.name for column in _c], values))
+    owner = {"account": account, "person": account, "role": OWNER}
+    tx.execute(insert(members).values(**owner, created=clock.now()))
 
 
 def change(tx: Connection, person: int, field: str, values: dict[str, Any], *, label: str = "") -> bool:
