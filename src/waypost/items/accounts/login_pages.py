@@ -180,7 +180,7 @@ def reset(context: PageContext) -> Response:
     hashed = credentials.hash_password(password)
 
     def work(tx: Connection) -> Login:
-        ops.change(tx, email_links.account_of(tx, context.services.signer, token), password=hashed)
+        ops.change(tx, email_links.person_of(tx, context.services.signer, token), password=hashed)
         if form.text("revoke"):
             api_keys.revoke_all(tx, account.id)
         return Login.checked(tx, account.id)
@@ -304,7 +304,7 @@ def _password_page(context: PageContext, form: Form, account: ops.Account, *, st
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:
-    return context.read(lambda tx: ops.get(tx, email_links.account_of(tx, context.services.signer, token)))
+    return context.read(lambda tx: ops.get(tx, email_links.person_of(tx, context.services.signer, token)))
 
 
 def _require_registration(context: PageContext) -> None:
