@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from tests.support import old_accounts
-from tests.support.databases import ON_BOTH_DATABASES
+from tests.support.databases import ON_BOTH_DATABASES, ON_POSTGRESQL
 from waypost.admin import account_deletion
 from waypost.auth import people, sessions, two_factor
 from waypost.core import clock
@@ -191,6 +191,16 @@ def test_login_that_older_node_changes_is_that_of_the_person(older: Database, ch
     older.write(lambda tx: tx.execute(text(f"UPDATE accounts SET {change} WHERE id = 4")))
     assert older.read(_logins) != before
     _assert_equal_logins(older)
+
+
+@ON_POSTGRESQL
+def test_cluster_with_accounts_on_every_node_gets_no_triggers(older: Database) -> None:
+    as_citus = text("CREATE TABLE pg_dist_partition AS SELECT 'accounts'::regclass AS logicalrelid")
+    older.write(lambda tx: tx.execute(as_citus))
+    upgrade.upgrade(older)
+    assert _people(older) == _OWNERS
+    triggers = text("SELECT tgname FROM pg_trigger WHERE tgrelid = 'accounts'::regclass AND NOT tgisinternal")
+    assert older.read(lambda tx: tx.execute(triggers).all()) == []
 
 
 def test_older_node_deletes_the_person_with_the_only_account(older: Database) -> None:
