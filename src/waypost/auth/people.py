@@ -158,13 +158,12 @@ def suspend(tx: Connection, person: int, *, suspended: bool) -> bool:
     A suspension voids one-time links and unfinished sign-ins for good.
     """
     account_rows.lock(tx, person)
-    is_changed = tx.execute(select(_c.suspended).where(_c.person == person)).scalar_one() != suspended
+    before = tx.execute(select(_c.suspended, _c.password_changed).where(_c.person == person)).one()
     values: dict[str, Any] = {"suspended": suspended}
     if suspended:
-        changed = tx.execute(select(_c.password_changed).where(_c.person == person)).scalar_one()
-        values["password_changed"] = max(clock.now(), changed + 1)
+        values["password_changed"] = max(clock.now(), before.password_changed + 1)
     _write(tx, person, values)
-    return is_changed
+    return bool(before.suspended) != suspended
 
 
 def _write(tx: Connection, person: int, values: dict[str, Any]) -> None:
