@@ -74,7 +74,7 @@ def test_last_recovery_code_is_enough_for_a_new_phone(ana: Person, service: Asgi
         add_factor(ana)
         codes = ana.write(lambda tx: two_factor.new_codes(tx, ana.account))
         for code in codes[1:]:
-            assert ana.write(partial(two_factor.accept, account=ana.account, code=code)).is_recovery
+            assert ana.write(partial(two_factor.accept, person=ana.account, code=code)).is_recovery
         browser = new_browser(service)
         _sign_in_with_code(browser, codes[0])
         assert "0 codes left. Set up your new phone." in browser.get(PHONE).text

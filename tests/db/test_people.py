@@ -174,23 +174,20 @@ def test_account_that_older_node_adds_gets_a_person(older: Database) -> None:
     _assert_equal_logins(older)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_login_that_older_node_changes_is_that_of_the_person(older: Database) -> None:
+    upgrade.upgrade(older)
+    for change in (
         "email = 'ä@example.com', email_key = 'ä@example.com'",
         "username = 'Evi', username_key = 'evi'",
         "password = 'new hash', password_changed = 8",
         "owner = true",
         "suspended = true",
         "language = 'fr', timezone = 'Europe/Paris'",
-    ],
-)
-def test_login_that_older_node_changes_is_that_of_the_person(older: Database, change: str) -> None:
-    upgrade.upgrade(older)
-    before = older.read(_logins)
-    older.write(lambda tx: tx.execute(text(f"UPDATE accounts SET {change} WHERE id = 4")))
-    assert older.read(_logins) != before
-    _assert_equal_logins(older)
+    ):
+        before = older.read(_logins)
+        older.write(lambda tx: tx.execute(text(f"UPDATE accounts SET {change} WHERE id = 4")))  # noqa: B023
+        assert older.read(_logins) != before, change
+        _assert_equal_logins(older)
 
 
 @ON_POSTGRESQL
@@ -224,6 +221,47 @@ def test_person_has_known_role_and_own_address(older: Database) -> None:
     ):
         with pytest.raises(IntegrityError):
             older.write(lambda tx: tx.execute(statement))  # noqa: B023
+
+
+def _add_guest(tx: Connection) -> None:
+    """Add a person without an own account, a member of those of ana and ben. eva becomes a member of that of ana."""
+    row: dict[str, Any] = dict.fromkeys(("email", "email_key", "username", "username_key", "password"), "guest")
+    row |= {"admin": False, "suspended": False, "password_changed": 0, "created": 0, "timezone": ""}
+    tx.execute(insert(schema.people).values(person=9, **row))
+    pairs = ((3, 9), (1, 9), (1, 4))
+    rows = [{"account": account, "person": person, "role": "viewer", "created": 0} for account, person in pairs]
+    tx.execute(insert(schema.members), rows)
+
+
+def _signed_in(database: Database, person: int) -> sessions.SignedIn:
+    token = database.write(lambda tx: sessions.begin(tx, person, agent=""))
+    signed_in = database.read(lambda tx: sessions.find(tx, token))
+    assert signed_in is not None
+    return signed_in
+
+
+def test_sign_in_is_to_the_own_account_or_the_first_one(older: Database) -> None:
+    upgrade.upgrade(older)
+    older.write(_add_guest)
+    assert (_signed_in(older, 4).account, _signed_in(older, 9).account) == (4, 1)
+
+
+def test_person_without_an_own_account_changes_the_login(older: Database) -> None:
+    upgrade.upgrade(older)
+    older.write(_add_guest)
+    all_accounts = select(schema.accounts).order_by(schema.accounts.c.id)
+    before = older.read(lambda tx: tx.execute(all_accounts).all())
+    older.write(lambda tx: people.change(tx, 9, "language", {"language": "pt"}))
+    older.write(lambda tx: people.change_password(tx, 9, "new hash"))
+    assert older.write(lambda tx: people.suspend(tx, 9, suspended=True))
+    login = older.read(lambda tx: people.of(tx, 9))
+    assert login is not None
+    assert (login.password, login.suspended) == ("new hash", True)
+    assert older.read(lambda tx: people.get(tx, 9)).language == "pt"
+    assert _signed_in(older, 9).suspended
+    assert older.read(lambda tx: tx.execute(all_accounts).all()) == before
+    audited = select(schema.audit.c.account).where(schema.audit.c.item == 9)
+    assert older.read(lambda tx: tx.execute(audited).scalars().all()) == [1, 1]
 
 
 @pytest.mark.parametrize("revision", ["0021", "0022"])

@@ -12,6 +12,7 @@ from waypost.admin.account_use import AccountUse
 from waypost.api.request_body import Body
 from waypost.api.types import Line
 from waypost.auth import two_factor
+from waypost.auth.people import Person
 from waypost.core import credentials
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
@@ -172,9 +173,9 @@ def remove_two_factor(context: PageContext, id: int) -> Response:
     """Remove a lost second factor of another account, with the administrator's password, and tell its owner."""
     form = context.form()
 
-    def work() -> ops.Account | None:
+    def work() -> Person | None:
         proof.require_password(context, form, field="own_password")
-        return context.write(lambda tx: lost_phone.remove_of_other(tx, context.account, id))
+        return context.write(lambda tx: lost_phone.remove_of_other(tx, context.person, id))
 
     owner = form.attempt(work)
     if form.errors:

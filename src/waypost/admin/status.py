@@ -15,7 +15,7 @@ from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import accounts
 from waypost.db.upgrade import latest_revision
-from waypost.items.accounts import emails, login_changes, ops
+from waypost.items.accounts import emails, login_changes
 from waypost.items.links import dead_links
 from waypost.items.statistics import onboarding
 from waypost.items.statistics.onboarding import Step
@@ -60,7 +60,7 @@ def show_health(context: PageContext) -> Response:
 @pages.post("/dashboard/admin/health/email")
 def send_test_email(context: PageContext) -> Response:
     """Send a test e-mail to the administrator, and wait for the answer of the SMTP server."""
-    recipient = context.read(lambda tx: ops.get(tx, context.account)).email
+    recipient = context.user.email
     if not context.mailer.can_send:
         raise Problem(Kind.INVALID, "E-mail is not configured on this server.")
     if context.rate_limiter.acquire("notice", network="", subject=recipient.casefold()):

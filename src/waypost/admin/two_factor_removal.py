@@ -2,7 +2,6 @@
 
 from sqlalchemy import Connection
 
-from waypost.auth import people
 from waypost.core.errors import invalid
 from waypost.core.languages import SOURCE_LANGUAGE
 from waypost.core.settings import Settings
@@ -24,7 +23,7 @@ def remove(settings: Settings, database: Database, account: int) -> bool:
         if owner is None:
             raise invalid("", "The account has no two-factor authentication.")
         sender = Installation(settings, brands.of_installation(tx))
-        language = people.language_of(tx, account) or SOURCE_LANGUAGE
+        language = owner.language or SOURCE_LANGUAGE
         notice = emails.notice(sender, owner.email, language, emails.FACTOR_REMOVED, username=owner.username)
         return mail.enqueue(tx, settings, notice, account=account)
 

@@ -1,10 +1,10 @@
 """People: their names and passwords, with which they sign in, their languages, time zones and accounts (ADR 22).
 
 A person that registered an account has its number. The row of that account has the same login, for nodes of the older
-version that run during an upgrade; `_write` changes both. A change locks the account first.
+version that run during an upgrade; `_write` changes both.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import (
@@ -25,7 +25,7 @@ from sqlalchemy import (
 from waypost.core import clock, credentials
 from waypost.core.errors import account_deleted
 from waypost.core.text_folding import folded
-from waypost.db import account_rows, audit_log
+from waypost.db import audit_log
 from waypost.db.schema import accounts, members, people
 from waypost.db.schema.people import OWNER
 
@@ -49,14 +49,17 @@ class StoredLogin:
 
 
 @dataclass(frozen=True)
-class Owner:
-    """The owner of an account that gets e-mails about it. `language` and `timezone` are "" if none was selected."""
+class Person:
+    """A person without the password. `language` and `timezone` are "" if none was selected."""
 
     person: int
     username: str
     email: str
     language: str
     timezone: str
+
+
+_SHOWN = [_c[field.name] for field in fields(Person)]
 
 
 def named(tx: Connection, name: str) -> StoredLogin | None:
@@ -81,6 +84,14 @@ def _find(tx: Connection, condition: ColumnElement[bool], *order: ColumnElement[
     return StoredLogin(row.person, row.password, row.suspended, state)
 
 
+def get(tx: Connection, person: int) -> Person:
+    """Return a person. Raises NOT_FOUND."""
+    row = tx.execute(select(*_SHOWN).where(_c.person == person)).first()
+    if row is None:
+        raise account_deleted()
+    return Person(*row)
+
+
 def language_of(tx: Connection, person: int) -> str:
     """Return the language of a person; "" if none was selected."""
     return tx.execute(select(_c.language).where(_c.person == person)).scalar_one_or_none() or ""
@@ -92,11 +103,11 @@ def has_email(tx: Connection, email: str, *, besides: int) -> bool:
     return tx.execute(select(_c.person).where(is_other)).first() is not None
 
 
-def owner_of(tx: Connection, account: int) -> Owner | None:
-    """Return the first owner of an account; None if it was deleted."""
-    query = select(_c.person, _c.username, _c.email, _c.language, _c.timezone).join(members, _is_owner_of(account))
+def owner_of(tx: Connection, account: int) -> Person | None:
+    """Return the first owner of an account, the recipient of e-mails about it; None if it was deleted."""
+    query = select(*_SHOWN).join(members, _is_owner_of(account))
     row = tx.execute(query.order_by(_c.person).limit(1)).first()
-    return Owner(*row) if row else None
+    return Person(*row) if row else None
 
 
 def is_email_of_owner(tx: Connection, account: int, key: str) -> bool:
@@ -110,8 +121,9 @@ def _is_owner_of(account: int) -> ColumnElement[bool]:
 
 
 def account_of(tx: Connection, person: int) -> int:
-    """Return the account that a person signs in to. Raises NOT_FOUND if there is none any more."""
-    query = select(members.c.account).where(members.c.person == person).order_by(members.c.account).limit(1)
+    """Return the account that a person signs in to: the own one, or else the first. Raises NOT_FOUND without any."""
+    c = members.c
+    query = select(c.account).where(c.person == person).order_by(c.account != person, c.account).limit(1)
     account = tx.execute(query).scalar_one_or_none()
     if account is None:
         raise account_deleted()
@@ -129,27 +141,38 @@ def add_owner(tx: Connection, account: int) -> None:
     tx.execute(insert(members).values(**owner, created=clock.now()))
 
 
+def lock(tx: Connection, person: int) -> None:
+    """Lock a person until the commit: others that lock it wait. Raises NOT_FOUND if it was deleted.
+
+    The account with the number is locked first, as the triggers for nodes of the older version do.
+    """
+    for column in (accounts.c.id, _c.person):
+        row = tx.execute(select(column).where(column == person).with_for_update(key_share=True)).first()
+    if row is None:
+        raise account_deleted()
+
+
 def change(tx: Connection, person: int, field: str, values: dict[str, Any], *, label: str = "") -> bool:
     """Set columns, the first of which is the `field` of the audit log. Return False if it has that value already.
 
     Raises NOT_FOUND if the person was deleted.
     """
-    account_rows.lock(tx, person)
+    lock(tx, person)
     name = next(iter(values))
     before, after = tx.execute(select(_c[name]).where(_c.person == person)).scalar_one(), values[name]
     if before == after:
         return False
     _write(tx, person, values)
     old, new = {field: before}, {field: after}
-    audit_log.record(tx, person, "account.updated", person, label=label, before=old, after=new)
+    audit_log.record(tx, account_of(tx, person), "account.updated", person, label=label, before=old, after=new)
     return True
 
 
 def change_password(tx: Connection, person: int, password: str) -> None:
     """Set the hash of the password. Raises NOT_FOUND if the person was deleted."""
-    account_rows.lock(tx, person)
+    lock(tx, person)
     _write(tx, person, {"password": password, "password_changed": clock.now()})
-    audit_log.record(tx, person, "account.password_changed", person)
+    audit_log.record(tx, account_of(tx, person), "account.password_changed", person)
 
 
 def suspend(tx: Connection, person: int, *, suspended: bool) -> bool:
@@ -157,7 +180,7 @@ def suspend(tx: Connection, person: int, *, suspended: bool) -> bool:
 
     A suspension voids one-time links and unfinished sign-ins for good.
     """
-    account_rows.lock(tx, person)
+    lock(tx, person)
     before = tx.execute(select(_c.suspended, _c.password_changed).where(_c.person == person)).one()
     values: dict[str, Any] = {"suspended": suspended}
     if suspended:
@@ -167,7 +190,7 @@ def suspend(tx: Connection, person: int, *, suspended: bool) -> bool:
 
 
 def _write(tx: Connection, person: int, values: dict[str, Any]) -> None:
-    """Set columns of a locked person, and of the account with the number."""
+    """Set columns of a locked person, and of the account with the number, if there is one."""
     in_accounts = {_IN_ACCOUNTS.get(name, name): value for name, value in values.items()}
     tx.execute(update(accounts).where(accounts.c.id == person).values(in_accounts))
     tx.execute(update(people).where(_c.person == person).values(values))

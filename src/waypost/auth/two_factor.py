@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import pyotp
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from waypost.auth import people
 from waypost.core import clock, credentials
 from waypost.core.errors import invalid
-from waypost.db import account_rows, audit_log
+from waypost.db import audit_log
 from waypost.db.schema import recovery_codes, totp_secrets
 
 _STEP_SECONDS = 30
@@ -90,7 +91,7 @@ def enable(tx: Connection, person: int, *, secret: str, step: int) -> Sequence[s
     `step` is the time step of the code that confirmed the secret. Raises INVALID on `code` if the person has a second
     factor, which only a code of it may replace.
     """
-    account_rows.lock(tx, person)
+    people.lock(tx, person)
     if of(tx, person) is not None:
         raise invalid("code", "Two-factor authentication is already enabled. To use another app, disable it first.")
     values = {"account": person, "secret": secret, "last_step": step, "created": clock.now()}
@@ -112,7 +113,7 @@ def new_codes(tx: Connection, person: int) -> Sequence[str]:
 
 
 def _new_codes(tx: Connection, person: int) -> Sequence[str]:
-    account_rows.lock(tx, person)  # or the codes of two concurrent calls would both stay
+    people.lock(tx, person)  # or the codes of two concurrent calls would both stay
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == person))
     codes = ["-".join(_random_letters(5) for _ in range(2)) for _ in range(_RECOVERY_CODES)]
     tx.execute(insert(recovery_codes), [{"account": person, "digest": _digest(person, code)} for code in codes])
@@ -121,7 +122,7 @@ def _new_codes(tx: Connection, person: int) -> Sequence[str]:
 
 def disable(tx: Connection, person: int) -> None:
     """Require only the password."""
-    account_rows.lock(tx, person)
+    people.lock(tx, person)
     tx.execute(delete(totp_secrets).where(totp_secrets.c.account == person))
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == person))
     audit_log.record(tx, person, "second_factor.disabled")

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from waypost.api.request_body import Body
 from waypost.api.types import Expiry, Name
-from waypost.auth import api_keys, two_factor
+from waypost.auth import api_keys, people, two_factor
 from waypost.auth.api_keys import Scope
 from waypost.core import clock
 from waypost.core.errors import not_found
@@ -15,7 +15,7 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
 from waypost.integrations.connections import recipes
-from waypost.items.accounts import emails, login_changes, ops, proof
+from waypost.items.accounts import emails, login_changes, proof
 
 pages = Router()
 _KEYS = "/dashboard/account/keys"
@@ -64,8 +64,9 @@ def add_key(context: PageContext) -> Response:
     )
     if key is None:
         return _keys_page(context, form, status=400)
-    account = context.read(lambda tx: ops.get(tx, context.account))
-    login_changes.tell(context, account, emails.NEW_KEY, name=body.name)
+    owner = context.read(lambda tx: people.owner_of(tx, context.account))
+    if owner is not None:
+        login_changes.tell(context, owner, emails.NEW_KEY, name=body.name)
     return _keys_page(context, Form(_NEW_KEY), new_key=key)
 
 

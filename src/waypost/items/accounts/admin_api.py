@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from waypost.api.context import Change, Context
 from waypost.api.responses import MessageResponse
 from waypost.api.types import PathId, Timestamp
+from waypost.auth.people import Person
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem, account_not_found
 from waypost.items.accounts import deletion, emails, login_changes, lost_phone, ops
@@ -57,13 +58,13 @@ def delete_two_factor(context: Context, id: PathId) -> MessageResponse:
     All sessions of the account end, and its owner gets an e-mail.
     """
 
-    def work(tx: Connection) -> ops.Account | None:
+    def work(tx: Connection) -> Person | None:
         _require_administrator(context, tx)
         return lost_phone.remove_of_other(tx, context.account, id)
 
-    owners: list[ops.Account] = []
+    owners: list[Person] = []
 
-    def respond(owner: ops.Account | None) -> MessageResponse:
+    def respond(owner: Person | None) -> MessageResponse:
         if owner is None:
             return MessageResponse(message="The account has no two-factor authentication.")
         owners[:] = [owner]

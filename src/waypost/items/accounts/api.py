@@ -8,8 +8,9 @@ from waypost.api.context import Context
 from waypost.api.request_body import Body, Partial
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Id, Line, Timestamp
+from waypost.auth import people
 from waypost.core import clock, credentials
-from waypost.core.errors import Kind, Problem, invalid
+from waypost.core.errors import Kind, Problem, account_deleted, invalid
 from waypost.items.accounts import login_changes, ops, password_rules
 
 router = APIRouter(tags=["Account"])
@@ -77,12 +78,14 @@ def update_account(context: Context, body: Partial[AccountChange]) -> MessageRes
     sent = body.sent()
     if not sent:
         raise invalid("email", "Send email, password or both.")
+    owner = context.read(lambda tx: people.owner_of(tx, context.account))
+    if owner is None:
+        raise account_deleted()
     email, hashed = sent.get("email"), None
     if email is not None:
         ops.checked_email(email)
     if "password" in sent:
-        account = context.read(lambda tx: ops.get(tx, context.account))
-        names = (account.username, email or account.email)
+        names = (owner.username, email or owner.email)
         hashed = credentials.hash_password(password_rules.checked_password(sent["password"], names))
 
     def respond(tx: Connection, is_pending: bool) -> MessageResponse:  # noqa: FBT001  # called by login_changes
@@ -91,4 +94,4 @@ def update_account(context: Context, body: Partial[AccountChange]) -> MessageRes
             message += " The new e-mail address is used once it is confirmed by the link that was sent to it."
         return context.answer(tx, MessageResponse(message=message))
 
-    return login_changes.change(context, respond, email=email, password=hashed).result
+    return login_changes.change(context, owner.person, respond, email=email, password=hashed).result

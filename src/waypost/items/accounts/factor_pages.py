@@ -6,13 +6,13 @@ from dataclasses import replace
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.auth import sessions, two_factor
+from waypost.auth import people, sessions, two_factor
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import gettext_noop
 from waypost.dashboard.routing import Router
-from waypost.items.accounts import emails, login_changes, lost_phone, ops, proof
+from waypost.items.accounts import emails, login_changes, lost_phone, proof
 from waypost.items.accounts.lost_phone import NEW_PHONE
 from waypost.media.qrcode import render
 
@@ -116,7 +116,7 @@ def disable_two_factor(context: PageContext) -> Response:
 
 
 def _tell(context: PageContext, message: emails.Message) -> None:
-    login_changes.tell(context, context.read(lambda tx: ops.get(tx, context.person)), message)
+    login_changes.tell(context, context.read(lambda tx: people.get(tx, context.person)), message)
 
 
 def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:

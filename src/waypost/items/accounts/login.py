@@ -13,7 +13,6 @@ from waypost.core.errors import account_not_found, account_suspended, invalid
 from waypost.dashboard import resubmitted_forms
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
-from waypost.db import account_rows
 from waypost.items.accounts import first_sign_in, proof
 
 # Verified for unknown names, so that sign-in takes as long as for known ones.
@@ -69,7 +68,7 @@ def start_session(
     agent = program.browser if program.os == "Unknown" else f"{program.browser} on {program.os}"
 
     def work(tx: Connection) -> str | None:
-        account_rows.lock(tx, login.person)
+        people.lock(tx, login.person)
         stored = people.of(tx, login.person)
         if stored is None or stored.suspended or stored.state != login.state:
             return None

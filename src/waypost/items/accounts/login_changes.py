@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
 from waypost.auth import people
+from waypost.auth.people import Person
 from waypost.http.mail import Email
 from waypost.items.accounts import email_links, emails, ops
 from waypost.items.accounts.emails import Message
@@ -25,12 +26,13 @@ class Change(Generic[T]):
 
 def change(
     context: RequestContext,
+    person: int,
     also: Callable[[Connection, bool], T],
     *,
     email: str | None = None,
     password: str | None = None,
 ) -> Change[T]:
-    """Change the e-mail address, or the hash of the password, and tell the owner.
+    """Change the e-mail address, or the hash of the password, of a person, and tell the person.
 
     `also` runs in the same transaction; it gets whether the new address is pending.
 
@@ -38,67 +40,61 @@ def change(
     """
     new_email = None if email is None else ops.checked_email(email)
 
-    def work(tx: Connection) -> tuple[ops.Account, str, T]:
-        account = ops.get(tx, context.account)
-        is_pending = new_email not in (None, account.email) and context.mailer.can_send
+    def work(tx: Connection) -> tuple[Person, str, T]:
+        before = people.get(tx, person)
+        is_pending = new_email not in (None, before.email) and context.mailer.can_send
         if is_pending and new_email is not None:
-            ops.require_free_email(tx, context.account, new_email)
-        ops.change(tx, context.account, email=None if is_pending else new_email, password=password)
-        link = (
-            email_links.change_link(tx, context.settings.dashboard, context.account, new_email or "")
-            if is_pending
-            else ""
-        )
-        return account, link, also(tx, bool(link))
+            ops.require_free_email(tx, person, new_email)
+        ops.change(tx, person, email=None if is_pending else new_email, password=password)
+        link = email_links.change_link(tx, context.settings.dashboard, person, new_email or "") if is_pending else ""
+        return before, link, also(tx, bool(link))
 
-    account, link, result = context.write(work)
+    before, link, result = context.write(work)
     if password is not None:
-        tell_new_password(context, account)
+        tell_new_password(context, before)
     if link and new_email is not None:
-        language = language_of(context, account.id)
+        language = before.language or context.language
         message = emails.CONFIRM_ADDRESS
         send_limited(context, emails.with_link(context, new_email, language, message, link, emails.NOT_REQUESTED))
-        tell(context, account, emails.ADDRESS_REQUESTED)
-    elif new_email not in (None, account.email):
-        tell_new_address(context, account, new_email or "")
+        tell(context, before, emails.ADDRESS_REQUESTED)
+    elif new_email not in (None, before.email):
+        tell_new_address(context, before, new_email or "")
     return Change(bool(link), result)
 
 
 def confirm(context: RequestContext, token: str) -> None:
     """Use the new e-mail address of a link, and tell both addresses. Raises INVALID on `pass`, or TAKEN."""
 
-    def work(tx: Connection) -> tuple[ops.Account, str]:
-        owner, email = email_links.new_email_of(tx, token)
-        account = ops.get(tx, owner)
-        ops.change(tx, owner, email=email)
-        return account, email
+    def work(tx: Connection) -> tuple[Person, str]:
+        person, email = email_links.new_email_of(tx, token)
+        before = people.get(tx, person)
+        ops.change(tx, person, email=email)
+        return before, email
 
     tell_new_address(context, *context.write(work))
 
 
-def tell_new_password(context: RequestContext, account: ops.Account) -> None:
-    """Tell the owner that the password was changed."""
-    tell(context, account, emails.NEW_PASSWORD)
+def tell_new_password(context: RequestContext, person: Person) -> None:
+    """Tell a person that the password was changed."""
+    tell(context, person, emails.NEW_PASSWORD)
 
 
-def tell_new_address(context: RequestContext, account: ops.Account, email: str) -> None:
-    """Tell the old and the new address of an account that its e-mail address was changed."""
-    for recipient in (account.email, email):
-        tell(context, account, emails.NEW_ADDRESS, recipient=recipient, email=email)
+def tell_new_address(context: RequestContext, before: Person, email: str) -> None:
+    """Tell the old and the new address of a person that the e-mail address was changed."""
+    for recipient in (before.email, email):
+        tell(context, before, emails.NEW_ADDRESS, recipient=recipient, email=email)
 
 
-def tell(
-    context: RequestContext, account: ops.Account, message: Message, *, recipient: str = "", **values: str
-) -> None:
-    """Tell an owner about a change of the account. At most ten an hour are sent to an address."""
-    to, language = recipient or account.email, language_of(context, account.id)
-    email = emails.notice(context, to, language, message, username=account.username, **values)
+def tell(context: RequestContext, person: Person, message: Message, *, recipient: str = "", **values: str) -> None:
+    """Tell a person about a change of the login or account. At most ten an hour are sent to an address."""
+    to, language = recipient or person.email, person.language or context.language
+    email = emails.notice(context, to, language, message, username=person.username, **values)
 
     def prepare() -> Email | None:
         is_allowed = not context.rate_limiter.acquire("notice", network="", subject=to.casefold())
         return email if is_allowed else None
 
-    context.mailer.send_later(prepare, account=account.id)
+    context.mailer.send_later(prepare, account=person.person)
 
 
 def language_of(context: RequestContext, person: int) -> str:

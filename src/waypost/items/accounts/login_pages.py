@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost.auth import api_keys, people, sessions, two_factor
+from waypost.auth.people import Person
 from waypost.core import credentials
 from waypost.core.errors import Kind, Problem
 from waypost.dashboard.context import PageContext
@@ -162,32 +163,32 @@ def send_reset_link(context: PageContext) -> Response:
 def show_reset(context: PageContext) -> Response:
     """Show the form for a new password."""
     token = context.query("pass", max_length=2000)
-    form, account = Form({"pass": token}), _account_to_reset(context, token)
-    return _password_page(context, form, account)
+    form, person = Form({"pass": token}), _person_to_reset(context, token)
+    return _password_page(context, form, person)
 
 
 @pages.post("/dashboard/reset", public=True)
 @_offers_new_link("/dashboard/forgot")
 def reset(context: PageContext) -> Response:
-    """Set the new password and end all sessions of the account."""
+    """Set the new password and end all sessions of the person."""
     form = context.form()
     token, password = form.text("pass"), str(form["password"])
-    account = _account_to_reset(context, token)
-    names = (account.username, account.email)
+    person = _person_to_reset(context, token)
+    names = (person.username, person.email)
     if form.attempt(lambda: password_rules.checked_password(password, names)) is None:
         form.values["password"] = ""
-        return _password_page(context, form, account, status=400)
+        return _password_page(context, form, person, status=400)
     hashed = credentials.hash_password(password)
 
     def work(tx: Connection) -> Login:
         ops.change(tx, email_links.person_of(tx, context.services.signer, token), password=hashed)
         if form.text("revoke"):
-            api_keys.revoke_all(tx, account.id)
-        return Login.checked(tx, account.id)
+            api_keys.revoke_all(tx, person.person)
+        return Login.checked(tx, person.person)
 
     login = context.write(work)
-    login_changes.tell_new_password(context, account)
-    if context.read(lambda tx: two_factor.of(tx, account.id)) is not None:  # the e-mail is only one factor
+    login_changes.tell_new_password(context, person)
+    if context.read(lambda tx: two_factor.of(tx, person.person)) is not None:  # the e-mail is only one factor
         return context.redirect("/dashboard/signin", message="Your password was changed. Please sign in.")
     return start_session(context, login, HOME)
 
@@ -197,8 +198,8 @@ def reset(context: PageContext) -> Response:
 def show_confirmation(context: PageContext) -> Response:
     """Show the form that confirms a new e-mail address. Link previews send GET, so that changes nothing."""
     token = context.query("pass", max_length=2000)
-    account, email = context.read(lambda tx: email_links.new_email_of(tx, token))
-    username = context.read(lambda tx: ops.get(tx, account)).username
+    person, email = context.read(lambda tx: email_links.new_email_of(tx, token))
+    username = context.read(lambda tx: people.get(tx, person)).username
     return context.render("login/confirm.html", form=Form({"pass": token}), username=username, email=email)
 
 
@@ -287,8 +288,8 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
         login = people.named(tx, name)
         if login is None or login.suspended:
             return None
-        account = ops.get(tx, login.person)
-        return account.email, people.language_of(tx, account.id), email_links.reset_link(tx, base, account.id)
+        person = people.get(tx, login.person)
+        return person.email, person.language, email_links.reset_link(tx, base, person.person)
 
     if (recipient := context.write(work, in_maintenance=True)) is None:
         return None
@@ -297,14 +298,14 @@ def _reset_email(context: PageContext, name: str, language: str) -> Email | None
     return login_changes.limited(context, message)
 
 
-def _password_page(context: PageContext, form: Form, account: ops.Account, *, status: int = 200) -> Response:
+def _password_page(context: PageContext, form: Form, person: Person, *, status: int = 200) -> Response:
     """Return the form for a new password; the owner of a new account is welcomed."""
     is_welcome = email_links.is_welcome(form.text("pass"))
-    return context.render("login/reset.html", status=status, form=form, account=account, is_welcome=is_welcome)
+    return context.render("login/reset.html", status=status, form=form, person=person, is_welcome=is_welcome)
 
 
-def _account_to_reset(context: PageContext, token: str) -> ops.Account:
-    return context.read(lambda tx: ops.get(tx, email_links.person_of(tx, context.services.signer, token)))
+def _person_to_reset(context: PageContext, token: str) -> Person:
+    return context.read(lambda tx: people.get(tx, email_links.person_of(tx, context.services.signer, token)))
 
 
 def _require_registration(context: PageContext) -> None:

@@ -4,10 +4,10 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.auth import people, sessions, two_factor
+from waypost.auth.people import Person
 from waypost.core.errors import invalid
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.list_position import HOME
-from waypost.items.accounts import ops
 
 NEW_PHONE = "/dashboard/account/factor/phone"
 _COOKIE, _SECONDS = "waypost_recovered", 86_400
@@ -28,24 +28,24 @@ def has_recovered(context: PageContext) -> bool:
     return values == [str(context.person)]
 
 
-def remove(tx: Connection, account: int) -> ops.Account | None:
-    """Remove the second factor for an administrator, and end all sessions. Return the account, to tell its owner.
+def remove(tx: Connection, person: int) -> Person | None:
+    """Remove the second factor for an administrator, and end all sessions. Return the person, to send an e-mail.
 
     Do nothing and return None if there is no second factor. Raises NOT_FOUND.
     """
-    owner = ops.get(tx, account)
-    if two_factor.of(tx, account) is None:
+    owner = people.get(tx, person)
+    if two_factor.of(tx, person) is None:
         return None
-    two_factor.disable(tx, account)
-    sessions.end_all(tx, account)
+    two_factor.disable(tx, person)
+    sessions.end_all(tx, person)
     return owner
 
 
-def remove_of_other(tx: Connection, administrator: int, account: int) -> ops.Account | None:
-    """Like `remove`. Raises INVALID for the administrator's own account: a stolen session or key could remove it."""
-    if account == administrator and two_factor.of(tx, account) is not None:
+def remove_of_other(tx: Connection, administrator: int, person: int) -> Person | None:
+    """Like `remove`. Raises INVALID for the administrators themselves: a stolen session or key could remove it."""
+    if person == administrator and two_factor.of(tx, person) is not None:
         raise invalid("", "Remove your own two-factor authentication on your account page, or by a command.")
-    return remove(tx, account)
+    return remove(tx, person)
 
 
 def _state(tx: Connection, person: int) -> str:

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.auth import api_keys, sessions, two_factor
+from waypost.auth import api_keys, people, sessions, two_factor
 from waypost.core import clock, credentials, formats
 from waypost.core.languages import LANGUAGES
 from waypost.dashboard import preferences
@@ -30,7 +30,7 @@ def change_email(context: PageContext) -> Response:
     form.attempt(lambda: proof.require_password(context, form))
     if form.errors:
         return _account_page(context, email_form=form, status=400)
-    change = form.attempt(lambda: login_changes.change(context, lambda *_: None, email=email))
+    change = form.attempt(lambda: login_changes.change(context, context.person, lambda *_: None, email=email))
     if change is None:
         return _account_page(context, email_form=form, status=400)
     message = "Open the link that was sent to the new address to confirm it." if change.is_pending else _CHANGED
@@ -54,7 +54,7 @@ def change_password(context: PageContext) -> Response:
             api_keys.revoke_all(tx, context.account)
         return sessions.begin(tx, context.person, agent=agent)
 
-    token = login_changes.change(context, start_session, password=hashed).result
+    token = login_changes.change(context, context.person, start_session, password=hashed).result
     return context.set_session_cookie(
         context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."),
         token,
@@ -168,8 +168,8 @@ def schedule_deletion(context: PageContext) -> Response:
     )
     if due is None:
         return _deletion_page(context, form, status=400)
-    account = context.read(lambda tx: ops.get(tx, context.account))
-    login_changes.tell(context, account, emails.DELETION, time=_time_for_owner(context, due))
+    person = context.read(lambda tx: people.get(tx, context.person))
+    login_changes.tell(context, person, emails.DELETION, time=_time_for_owner(context, due))
     return context.redirect(_ACCOUNT, message="The deletion of your account is scheduled.")
 
 

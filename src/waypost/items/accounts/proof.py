@@ -9,7 +9,7 @@ from waypost.core.errors import Problem, invalid
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import Form
 from waypost.db import audit_log
-from waypost.items.accounts import emails, login_changes, ops
+from waypost.items.accounts import emails, login_changes
 
 
 def require_password(context: PageContext, form: Form, *, field: str = "password") -> None:
@@ -48,8 +48,7 @@ def require_code(context: PageContext, person: int, code: str) -> bool:
         lambda tx: two_factor.accept(tx, person, code, is_known_browser=is_known), in_maintenance=True
     )
     if outcome.warns:
-        owner = context.read(lambda tx: ops.get(tx, person))
-        login_changes.tell(context, owner, emails.WRONG_CODES)
+        login_changes.tell(context, context.read(lambda tx: people.get(tx, person)), emails.WRONG_CODES)
     if outcome.wait:
         raise too_many_attempts(outcome.wait)
     if not outcome.is_right:

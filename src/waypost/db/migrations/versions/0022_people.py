@@ -74,7 +74,7 @@ def upgrade() -> None:
     _add_person_to_sessions(is_sqlite=tx.dialect.name == "sqlite")
     if not _is_on_every_node(tx):
         _add_triggers(is_sqlite=tx.dialect.name == "sqlite")
-    op.execute(f"{_PEOPLE} SELECT id, {', '.join(_COPIED.values())}, registered FROM accounts")  # noqa: S608  # constants
+    op.execute(f"{_PEOPLE} SELECT id, {', '.join(_COPIED.values())}, registered FROM accounts")
     op.execute(f"{_MEMBERS} SELECT id, id, 'owner', registered FROM accounts")
 
 
