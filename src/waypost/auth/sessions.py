@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, func, insert, or_, select, true, update
 
 from waypost.auth import people
 from waypost.core import clock, credentials
 from waypost.core.errors import not_found
 from waypost.db import account_rows, audit_log, schema
 from waypost.db.schema import accounts, members, sessions
+from waypost.db.statements import TypedSelect
 
 LIFE = 30 * 86_400
 """Seconds after its last use that a session expires."""
 MAX_LIFE = 180 * 86_400
 """Seconds after its start that a session expires, even if it is used."""
 _SEEN_EVERY = 600  # seconds between updates of the last use, so that reading pages rarely writes
+_SHOWN = ("person", "email", "username", "language", "timezone")
 _PERSON = func.coalesce(sessions.c.person, sessions.c.account)
 """The person of a session; nodes of the older version write only the account, which has the same number."""
 
@@ -72,20 +75,8 @@ def find(tx: Connection, token: str) -> SignedIn | None:
     A person whose membership has ended has no session.
     """
     now = clock.now()
-    c = sessions.c
-    is_stale = (c.seen < now - _SEEN_EVERY).label("stale")
-    of_person = (schema.people.c[name] for name in ("person", "email", "username", "language", "timezone"))
-    is_suspended = or_(schema.people.c.suspended, accounts.c.suspended).label("suspended")
-    is_member = (members.c.account == c.account) & (members.c.person == schema.people.c.person)
-    query = (
-        select(c.id.label("session"), c.account, is_stale, *of_person)
-        .add_columns(schema.people.c.admin.label("owner"), is_suspended, accounts.c.deletion_due)
-        .join(accounts, accounts.c.id == c.account)
-        .join(schema.people, schema.people.c.person == _PERSON)
-        .join(members, is_member)
-        .where(c.digest == credentials.digest(token), *_is_valid(now))
-    )
-    row = tx.execute(query).mappings().first()
+    times = {"unseen_since": now - _SEEN_EVERY, "seen_after": now - LIFE, "created_after": now - MAX_LIFE}
+    row = _BY_DIGEST.fetch_first(tx, digest=credentials.digest(token), **times)
     return SignedIn(**row) if row else None
 
 
@@ -143,5 +134,23 @@ def _is_of(person: int) -> ColumnElement[bool]:
     return or_(sessions.c.person == person, and_(sessions.c.person.is_(None), sessions.c.account == person))
 
 
+def _select_signed_in() -> Select[Any]:
+    c, of_account, of_person = sessions.c, accounts.c, schema.people.c
+    is_stale = (c.seen < bindparam("unseen_since")).label("stale")
+    is_suspended = or_(of_person.suspended, of_account.suspended).label("suspended")
+    is_valid = (c.seen > bindparam("seen_after")) & (c.created > bindparam("created_after"))
+    return (
+        select(c.id.label("session"), c.account, is_stale, is_suspended, of_account.deletion_due)
+        .add_columns(of_person.admin.label("owner"), *(of_person[name] for name in _SHOWN))
+        .join(accounts, of_account.id == c.account)
+        .join(schema.people, of_person.person == _PERSON)
+        .join(members, (members.c.account == c.account) & (members.c.person == of_person.person))
+        .where(c.digest == bindparam("digest"), is_valid)
+    )
+
+
 def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return sessions.c.seen > now - LIFE, sessions.c.created > now - MAX_LIFE
+
+
+_BY_DIGEST = TypedSelect(_select_signed_in())
