@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ScalarSelect,
-    and_,
     case,
     delete,
     exists,
@@ -97,18 +96,16 @@ def add(tx: Connection, account: int, kind: Kind, items: Sequence[Item]) -> None
 def find_due(tx: Connection) -> Sequence[tuple[int, Kind]]:
     """Return the accounts and kinds whose time has come. Suspended accounts get nothing."""
     now, waiting = clock.now(), _waiting().c
-    has_sent = and_(_s.account == waiting.account, _s.kind == waiting.kind)
+    is_suspended = select(accounts.c.suspended).where(accounts.c.id == waiting.account)
+    may_send = select(_is_pause_over(now)).where(_s.account == waiting.account, _s.kind == waiting.kind)
     own = (_n.account == waiting.account, _n.kind == waiting.kind)
     wait = case(_WAIT_SECONDS, value=waiting.kind, else_=0)
     # Only the first item is read, unless it is too new. Items more than a day ahead are of a clock that was wrong.
     has_ripe, has_sane = (_first(*own, _n.created <= time).is_not(None) for time in (now - wait, now + PAUSE_SECONDS))
     query = (
         select(waiting.account, waiting.kind)
-        .join(accounts, accounts.c.id == waiting.account)
-        .outerjoin(account_notices, has_sent)
-        .where(
-            accounts.c.suspended == false(), or_(_s.sent.is_(None), _is_pause_over(now)), or_(has_ripe, not_(has_sane))
-        )
+        .where(is_suspended.scalar_subquery() == false(), func.coalesce(may_send.scalar_subquery(), true()))
+        .where(or_(has_ripe, not_(has_sane)))
     )
     return [(row.account, row.kind) for row in tx.execute(query.order_by(waiting.account, waiting.kind)).all()]
 
