@@ -17,7 +17,7 @@ from tests.support.load import until
 from tests.support.threads import join
 from tests.support.webhooks import WAIT_SECONDS, Hooks
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal import TAKEN, Journal
+from waypost.clicks.journal import LATE, TAKEN, Journal
 from waypost.core import clock
 from waypost.core.errors import Kind, Problem
 from waypost.db import audit_log
@@ -45,8 +45,12 @@ def _take(hooks: Hooks, link: int) -> None:
 def _visit(hooks: Hooks, link: int, *, day: int = 0) -> None:
     """Take a click from the limit of a link on a day, and count it."""
     _take(hooks, link)
+    _count(hooks, link, TAKEN, day=day)
+
+
+def _count(hooks: Hooks, link: int, flags: bytes, *, day: int = 0) -> None:
     journal = Journal(hooks.settings.journal_dir)
-    assert journal.write(click(link, flags=TAKEN, ms=NOW_MS + day * DAY * 1000))
+    assert journal.write(click(link, flags=flags, ms=NOW_MS + day * DAY * 1000))
     journal.close()
     run_out(Ingester(hooks.settings, hooks.database, readers=[limit_events.record_reached]))
 
@@ -133,6 +137,17 @@ def test_clicks_of_killed_processes_hide_no_event_of_a_limit_older_than_the_log(
     _forget_log(hooks)
     _visit(hooks, link, day=4)
     assert _types(hooks) == ["link.limit_near", "link.limit_reached"]
+
+
+def test_late_visit_brings_the_event_of_a_last_click_of_a_killed_process(hooks: Hooks) -> None:
+    link = _add_link(hooks)
+    _count(hooks, link, LATE)  # as of a link that was paused
+    _visit(hooks, link)
+    _take(hooks, link)
+    assert _messages(hooks) == []
+    for _ in range(2):
+        _count(hooks, link, LATE)
+        assert _types(hooks) == ["link.limit_reached"]
 
 
 def test_dead_and_alive_again_are_one_event_each(hooks: Hooks) -> None:

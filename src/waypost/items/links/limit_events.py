@@ -4,7 +4,7 @@ The audit log says whether an event was recorded. Events that are too old are de
 recorded only for a limit that was set since, or by clicks of the last day.
 
 The clicks are those that are counted. `taken` also has those of processes that were killed before they wrote the click:
-no event could follow these.
+the next visit, which is too late, brings the event of such a last click.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def record_reached(tx: Connection, visits: Sequence[Visit], _is_first: Sequence[
     """
     first: dict[tuple[int, int], int] = {}
     for visit in visits:
-        if visit.taken and visit.kind == "link":
+        if visit.kind == "link" and (visit.taken or visit.outcome == "late"):
             link = (visit.account, visit.item)
             first[link] = min(visit.second, first.get(link, visit.second))
     if not first:
