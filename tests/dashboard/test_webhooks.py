@@ -14,7 +14,7 @@ from waypost.core import clock
 from waypost.db import audit_sequence
 from waypost.db.database import Database
 from waypost.db.schema import webhook_endpoints, webhook_messages
-from waypost.webhooks import deliveries, overlay_hooks, queue
+from waypost.webhooks import catalog, deliveries, overlay_hooks, queue
 
 URL = "https://hooks.example/waypost"
 
@@ -224,9 +224,8 @@ def test_form_ignores_fields_that_its_format_does_not_show(dashboard: Browser, a
     assert (details["format"], details["signature"], details["site"]) == ("slack", "hmac", "")
 
 
-def test_scan_is_listed_with_the_other_events_of_qr_codes(dashboard: Browser) -> None:
-    names = re.findall(r'name="single"\s+value="([^"]+)"', dashboard.get("/webhooks/new").text)
-    codes = [name.startswith(("qr.", "code.")) for name in names]
-    first = codes.index(True)
-    assert "code.scanned" in names
-    assert all(codes[first : first + sum(codes)])
+def test_single_events_are_listed_by_thing_and_scans_with_other_events_of_qr_codes(dashboard: Browser) -> None:
+    groups = re.findall(r"<legend>([^<]*)</legend>(.*?)</fieldset>", dashboard.get("/webhooks/new").text, re.DOTALL)
+    listed = {thing.strip(): re.findall(r'name="single"\s+value="([^"]+)"', boxes) for thing, boxes in groups}
+    assert {name.partition(".")[0] for name in listed["QR code"]} == {"qr", "code"}
+    assert sorted(name for names in listed.values() for name in names) == sorted(catalog.NAMES)

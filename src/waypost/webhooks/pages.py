@@ -1,5 +1,6 @@
 """Dashboard pages of webhooks: the list, the form, and one webhook with the log of its messages."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -232,7 +233,6 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
     for name in SCOPES:  # the form has one field for them
         if name in form.errors:
             form.errors["scope"] = form.errors.pop(name)
-    single = sorted((f"{kind}.{verb}" for kind, verbs in catalog.EVENTS.items() for verb in verbs), key=_position)
     return context.render(
         "webhooks/form.html",
         status=status,
@@ -242,28 +242,37 @@ def _form_page(context: PageContext, form: Form, id: int | None = None, *, statu
         formats=_format_options(endpoint),
         signatures=_SIGNATURES,
         kinds=[(name, _event(name)) for name in catalog.GROUPS],
-        single=[(name, _event(name)) for name in single],
+        single=_single_events(),
     )
 
 
-def _position(name: str) -> int:
-    """Return the place of an event among others: scans are with the other events of QR codes."""
-    kind = "qr" if name == catalog.VISITS["qr"] else name.partition(".")[0]
-    return list(catalog.EVENTS).index(kind)
+def _single_events() -> Sequence[tuple[str, Sequence[Option]]]:
+    """Return the events of each kind of thing, with its name."""
+    groups: defaultdict[str, list[Option]] = defaultdict(list)
+    for kind, verbs in catalog.EVENTS.items():
+        for name in (f"{kind}.{verb}" for verb in verbs):
+            groups[_kind(name)].append((name, _what(name)))
+    return [(gettext(names.KINDS[kind][1]), events) for kind, events in groups.items()]
+
+
+def _kind(name: str) -> str:
+    """Return the kind of thing of an event. That of a scan is the QR code."""
+    return next((kind for kind, event in catalog.VISITS.items() if event == name), name.partition(".")[0])
+
+
+def _what(name: str) -> str:
+    """Return the text of an event without its thing."""
+    return gettext(_VISITS[name]) if name in _VISITS else names.what(name)
 
 
 def _event(name: str) -> str:
     """Return the text of an event, or of all events of a kind."""
-    kind, _, verb = name.partition(".")
     if name == catalog.ALL:
         return gettext("All events but visits")
     if name == catalog.TEST:
         return gettext("Test")
-    visited = next((of for of, event in catalog.VISITS.items() if event == name), None)
-    if visited is not None:
-        return _labeled(gettext(names.KINDS[visited][1]), gettext(_VISITS[name]))
-    thing = gettext(names.KINDS[kind][1])
-    return thing if verb == catalog.ALL else _labeled(thing, names.what(name))
+    thing = gettext(names.KINDS[_kind(name)][1])
+    return thing if name.endswith(catalog.ALL) else _labeled(thing, _what(name))
 
 
 def _labeled(thing: str, name: str) -> str:
@@ -281,12 +290,12 @@ def _values(tx: Connection, account: int, id: int) -> Mapping[str, Value]:
 
 
 def _selection(form: Form) -> dict[str, Any]:
-    """Return the events and the item of a form. Raises INVALID on `scope` and `single`."""
+    """Return the events and the item of a form. Raises INVALID on `scope` and `events`."""
     scope, _, item = form.text("scope").partition("-")
     if scope and (scope not in SCOPES or forms.parse_id(item) is None):
         raise _not_offered("scope")
     if not set(form["single"]) <= catalog.NAMES:
-        raise _not_offered("single")
+        raise _not_offered("events")
     items = {name: forms.parse_id(item) if name == scope else None for name in SCOPES}
     selected = [*form["events"], *form["single"]]
     if form.text("format") in FORMATS and FORMATS[form.text("format")].is_analytics:  # the form hides other events
