@@ -29,8 +29,9 @@ _OTHERS = {
     ("/dashboard/files/new", "domain"),
     ("/dashboard/admin/blocks", "kind"),
     ("/dashboard/links/columns", "column"),
+    ("/dashboard/language", "language"),
 }
-"""A field of a form that needs a file, and two that have a default for other values."""
+"""A field of a form that needs a file, and three that have a default for other values."""
 _STATES = {"look", "view", "do", "item", "id", "version", "token", "next", "place"}
 """Fields that say how a page looks, or that select rows of a list."""
 

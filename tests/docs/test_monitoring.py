@@ -135,18 +135,24 @@ def test_every_log_event_is_documented_with_its_fields() -> None:
 def _logged(tree: ast.Module) -> Iterator[tuple[str, str, str, set[str]]]:
     """Yield the event, logger, level and fields of each log call of a module."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    loggers = [ast.literal_eval(call.args[0]) for call in calls if ast.unparse(call.func) == "structlog.get_logger"]
+    loggers = {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value.args[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "structlog.get_logger"
+    }
     dicts = {
         ast.unparse(node.targets[0]): node.value.keys
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
     }
     for call in calls:
-        level = ast.unparse(call.func).removeprefix("_log.")
-        if level not in _LEVELS:
+        logger, _, level = ast.unparse(call.func).rpartition(".")
+        if logger not in loggers or level not in _LEVELS:
             continue
         fields: set[str] = set()
         for keyword in call.keywords:
             keys = dicts[ast.unparse(keyword.value)] if keyword.arg is None else [ast.Constant(keyword.arg)]
             fields.update(ast.literal_eval(key) for key in keys if key is not None)
-        yield ast.literal_eval(call.args[0]), loggers[0], level, fields
+        yield ast.literal_eval(call.args[0]), loggers[logger], level, fields

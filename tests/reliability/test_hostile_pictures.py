@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.support.bios import picture
 from tests.support.hostile_pictures import HOSTILE_PICTURES, hostile_picture, small_picture_with_large_copy
 from tests.support.load import add_ana
 from tests.support.server import Server, at_once, processes, serving
@@ -28,7 +29,10 @@ class _Service:
 
     def upload(self, name: str, *, number: int = 0) -> Any:
         """Send a picture as the avatar of a bio page; return the response."""
-        media, picture = hostile_picture(name)
+        return self.send(*hostile_picture(name), number=number)
+
+    def send(self, media: str, picture: bytes, *, number: int = 0) -> Any:
+        """Send a picture of a media type as the avatar of a bio page; return the response."""
         url = f"data:image/{media};base64,{base64.b64encode(picture).decode()}"
         return self.server.call("POST", "/api/bio/add", key=self.key, json={"name": f"{number}", "avatar": url})
 
@@ -43,7 +47,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
     with serving(folder, workers=1) as server:
         (worker,), _ = processes(server)
         service = _Service(server, key, worker)
-        assert service.upload("palette").status_code == 200
+        assert service.send("jpeg", picture()).status_code == 200
         yield service
 
 

@@ -59,7 +59,8 @@ T = TypeVar("T")
 _Key = tuple[int, Name]
 LoadResult = Resolved | BaseException | None
 """The record of a name, None if there is none, or the exception that reading it raised."""
-_log, _visits_log = structlog.get_logger("change log"), structlog.get_logger("visits")
+_log = structlog.get_logger("change log")
+_visits_log = structlog.get_logger("visits")
 _READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; requests can wait this long
 _NOTIFY_SECONDS = 0.02  # changes of so many seconds share one notification
 _POLL_SECONDS = 0.3  # finds changes whose notification was lost together with a connection
