@@ -99,7 +99,7 @@ def page(
     is_history = bool(audit_filter.kind) and audit_filter.item is not None
     indexed = AuditFilter(audit_filter.kind, audit_filter.item) if is_history else AuditFilter()
     owned = indexed.conditions(tx, account)
-    older = [*([] if before is None else [_c.id < before]), *_between(account, audit_filter)]
+    older = [*([] if before is None else [_c.id < before]), *_between(tx, account, audit_filter)]
     bound = None
     if audit_filter != indexed:
         newest = select(_c.id).where(*owned, *older).order_by(_c.id.desc())
@@ -112,12 +112,12 @@ def page(
     return AuditPage(entries, None if bound is None else bound + 1)
 
 
-def _between(account: int | None, audit_filter: AuditFilter) -> list[ColumnElement[bool]]:
+def _between(tx: Connection, account: int | None, audit_filter: AuditFilter) -> list[ColumnElement[bool]]:
     """Return conditions of the ids that the days of a filter have, so that no page reads the events of other days.
 
     Ids follow time, except between nodes whose clocks differ: the events next to the edge decide, not only one.
     """
-    events = select(_c.id).where(_c.account.is_(None) if account is None else _c.account == account)
+    events = select(_c.id).where(*AuditFilter().conditions(tx, account))
     conditions = []
     if audit_filter.first is not None:
         near = events.where(_c.at >= audit_filter.first).order_by(_c.at).limit(_MAX_SCANNED).subquery()

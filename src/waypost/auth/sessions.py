@@ -88,8 +88,8 @@ def touch(tx: Connection, account: int, session: int) -> None:
 
 def of(tx: Connection, person: int) -> Sequence[Session]:
     """Return the person's sessions, last used first."""
-    c = sessions.c
-    query = select(c.id, c.agent, c.created, c.seen).where(_is_of(person), *_is_valid(clock.now()))
+    c, now = sessions.c, clock.now()
+    query = select(c.id, c.agent, c.created, c.seen).where(_is_of(person), *_is_valid(now - LIFE, now - MAX_LIFE))
     return [Session(**row) for row in tx.execute(query.order_by(c.seen.desc(), c.id.desc())).mappings()]
 
 
@@ -138,19 +138,18 @@ def _select_signed_in() -> Select[Any]:
     c, of_account, of_person = sessions.c, accounts.c, schema.people.c
     is_stale = (c.seen < bindparam("unseen_since")).label("stale")
     is_suspended = or_(of_person.suspended, of_account.suspended).label("suspended")
-    is_valid = (c.seen > bindparam("seen_after")) & (c.created > bindparam("created_after"))
     return (
         select(c.id.label("session"), c.account, is_stale, is_suspended, of_account.deletion_due)
         .add_columns(of_person.admin.label("owner"), *(of_person[name] for name in _SHOWN))
         .join(accounts, of_account.id == c.account)
         .join(schema.people, of_person.person == _PERSON)
         .join(members, (members.c.account == c.account) & (members.c.person == of_person.person))
-        .where(c.digest == bindparam("digest"), is_valid)
+        .where(c.digest == bindparam("digest"), *_is_valid(bindparam("seen_after"), bindparam("created_after")))
     )
 
 
-def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return sessions.c.seen > now - LIFE, sessions.c.created > now - MAX_LIFE
+def _is_valid(seen_after: Any, created_after: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return sessions.c.seen > seen_after, sessions.c.created > created_after
 
 
 _BY_DIGEST = TypedSelect(_select_signed_in())
